@@ -61,6 +61,15 @@ impl BaseEnvironment {
         base
     }
 
+    /// The same without the variables that the setting `env.pass` adds: they are for steps, and one of them can name code
+    /// that a program loads.
+    #[must_use]
+    pub(super) fn without_passed(&self) -> Self {
+        let mut base = self.clone();
+        base.variables.retain(|name, _| is_passed(name));
+        base
+    }
+
     /// The files and folders in which git of the user looks for settings, whether they exist or not.
     pub fn git_settings(&self) -> Vec<PathBuf> {
         let home = self.get("HOME").map(Path::new);

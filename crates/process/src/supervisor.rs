@@ -84,6 +84,12 @@ impl Supervisor {
         find_program(name, Path::new("/"), path, |program| self.base.is_untrusted(program))
     }
 
+    /// Starts programs for `kb` itself: none of the variables that the setting `env.pass` adds reaches them.
+    #[must_use]
+    pub fn of_kb(&self) -> Supervisor {
+        Supervisor { base: Arc::new(self.base.without_passed()), ..self.clone() }
+    }
+
     /// A supervisor whose processes run in the kernel sandbox. They do not start if the kernel cannot
     /// enforce it; [`super::KernelSandbox::detect`] tells in advance.
     #[must_use]

@@ -49,9 +49,9 @@ pub struct Git {
 }
 
 impl Git {
-    /// Started by this supervisor.
-    pub fn new(supervisor: Supervisor) -> Git {
-        Git { supervisor, needs_filters: false }
+    /// Started by this supervisor, without the variables that the settings pass to steps.
+    pub fn new(supervisor: &Supervisor) -> Git {
+        Git { supervisor: supervisor.of_kb(), needs_filters: false }
     }
 
     /// The same, but git fails for a file whose filter is required: it would store what the filter keeps out.

@@ -49,7 +49,7 @@ pub struct Tree {
 impl Trees {
     /// The trees of a project. `home` is [`home_of`] its state folder.
     pub fn new(project: Workspace, home: PathBuf, supervisor: Supervisor) -> Trees {
-        let git = Git::new(supervisor);
+        let git = Git::new(&supervisor);
         Trees { project, home, git, shared: Arc::default() }
     }
 

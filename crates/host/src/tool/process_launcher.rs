@@ -146,7 +146,9 @@ impl ProcessLauncher {
         let confinement = Confinement::default().with_read([root.to_owned()]);
         let confinement = confinement.with_unwritten([root.to_owned()]);
         let confinement = confinement.with_read(repository_outside(root)).with_read(read);
-        let confinement = confinement.with_hidden(hidden).with_network(kernel(network));
+        let confinement =
+            confinement.with_hidden(hidden).with_hidden(self.workspace.state_inside());
+        let confinement = confinement.with_network(kernel(network));
         self.supervisor.confined(confinement.with_scratch(next_scratch()))
     }
 
@@ -276,6 +278,7 @@ impl ProcessLauncher {
         let confinement = confinement.with_read(repository_outside(root)).with_read(read);
         let confinement = confinement.with_write(write).with_read_only(read_only);
         let confinement = confinement.with_hidden(hidden).with_hidden(closed);
+        let confinement = confinement.with_hidden(self.workspace.state_inside());
         let confinement = confinement.with_network(kernel(network)).with_scratch(next_scratch());
         Ok(self.supervisor.confined(confinement))
     }
@@ -331,7 +334,8 @@ impl ProcessLauncher {
             .with_write(write)
             .with_read_only(run_blocking(|| self.workspace.protected_now(git_data)))
             .with_read_only(read_only)
-            .with_hidden(hidden))
+            .with_hidden(hidden)
+            .with_hidden(self.workspace.state_inside()))
     }
 }
 

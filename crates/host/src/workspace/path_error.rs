@@ -26,6 +26,9 @@ pub enum PathError {
         /// The protected path that contains it.
         protected: String,
     },
+    /// The path is in the state of `kb`, which holds tokens and the records of runs.
+    #[error("`{0}` is in the state of `kb`, which only `kb` reads")]
+    State(String),
     /// Git executes hooks of the workspace itself, so that each file of it may be one. It has the setting.
     #[error(
         "git executes hooks of the project folder itself, by {0}, so that each file of it could be one"
@@ -89,6 +92,7 @@ impl PathError {
             PathError::Nul
                 | PathError::Outside(_)
                 | PathError::Protected { .. }
+                | PathError::State(_)
                 | PathError::AllHooks(_)
                 | PathError::UnknownSettings(_)
                 | PathError::TooMuch(_)
@@ -109,6 +113,10 @@ impl PathError {
             PathError::Protected { .. } => (
                 Code::PATH_PROTECTED,
                 "only people change definitions, settings and repository data; write to another path",
+            ),
+            PathError::State(_) => (
+                Code::PATH_PROTECTED,
+                "set XDG_STATE_HOME to a folder outside of the project; `kb run show` shows what a run did",
             ),
             PathError::AllHooks(_) => (
                 Code::PATH_PROTECTED,

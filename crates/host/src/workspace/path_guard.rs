@@ -219,7 +219,13 @@ impl Workspace {
         let mut last = Errno::NOENT;
         for form in stored_forms(&rel) {
             match folder.find(&form) {
-                Ok(found) => return Ok(self.located(root, found)),
+                Ok(found) => {
+                    let located = self.located(root, found);
+                    if self.is_state_of_kb(&located.full) {
+                        return Err(PathError::State(path.to_owned()));
+                    }
+                    return Ok(located);
+                }
                 Err(error) => last = error,
             }
             if last != Errno::NOENT {
@@ -310,6 +316,26 @@ impl Workspace {
     /// The state of `kb`, which no setting opens for a command.
     pub(crate) fn state_of_kb(&self) -> &[PathBuf] {
         self.roots.protected.state()
+    }
+
+    /// Whether a real path lies in the state of `kb`, which nothing but `kb` reads. The files of a step in a worktree or
+    /// copy lie there too and do not count.
+    pub(super) fn is_state_of_kb(&self, full: &Path) -> bool {
+        let around = |state: &&PathBuf| !self.root().starts_with(state);
+        let mut state = self.state_of_kb().iter().filter(around);
+        state.any(|state| full.starts_with(state))
+    }
+
+    /// The state of `kb` that lies in the workspace: commands read nothing of it.
+    pub(crate) fn state_inside(&self) -> Vec<PathBuf> {
+        let inside = |state: &&PathBuf| state.starts_with(self.root());
+        self.state_of_kb().iter().filter(inside).cloned().collect()
+    }
+
+    /// The state of `kb` below a folder, relative to it.
+    pub(super) fn state_below(&self, folder: &Path) -> Vec<PathBuf> {
+        let below = self.state_of_kb().iter().filter_map(|state| state.strip_prefix(folder).ok());
+        below.map(Path::to_owned).collect()
     }
 
     /// The `protected` paths of [`Workspace::open`] that lie in the workspace, relative to it.

@@ -62,7 +62,9 @@ pub(crate) fn walk(
     let base = &start.found.real;
     let rules = rules_above(workspace, start, rules);
     let below = depth.unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
-    let mut walk = Walk { base: base.components().count(), rules, visit };
+    let root = workspace.full(start, Path::new(""));
+    let state = workspace.state_below(&root);
+    let mut walk = Walk { state, base: base.components().count(), rules, visit };
     let _ = walk.folder(&folder, base, below);
 }
 
@@ -89,6 +91,8 @@ fn prefix(path: &Path) -> String {
 }
 
 struct Walk<'v> {
+    /// The state of `kb` in the root, relative to it. It is not visited.
+    state: Vec<PathBuf>,
     /// The number of path components of the start.
     base: usize,
     rules: IgnoreRules,
@@ -117,7 +121,8 @@ impl Walk<'_> {
         depth: usize,
     ) -> ControlFlow<()> {
         let rel = above.join(OsStr::from_bytes(name.as_bytes()));
-        if self.rules.hide(&rel.to_string_lossy(), kind == FileKind::Directory) {
+        let is_folder = kind == FileKind::Directory;
+        if self.rules.hide(&rel.to_string_lossy(), is_folder) || self.state.contains(&rel) {
             return ControlFlow::Continue(());
         }
         let below: PathBuf = rel.iter().skip(self.base).collect();

@@ -157,10 +157,13 @@ impl Facts {
     }
 
     /// What is known of the values of a child run when it starts. Its parent knows who could write to its files.
-    pub fn of_child(&self, planned: &PlanStep) -> Facts {
+    pub fn of_child(&self, plan: &Plan, planned: &PlanStep) -> Facts {
         let StepKind::Playbook(call) = &planned.step.kind else { return Facts::default() };
         let is_foreign = |value: &ValueTemplate| {
-            value.references().iter().any(|found| self.foreign(&planned.step, found).is_some())
+            value
+                .references()
+                .iter()
+                .any(|found| self.foreign(plan, &planned.step, found).is_some())
         };
         let foreign = call.with.iter().filter(|given| is_foreign(&given.value));
         Facts {
@@ -172,8 +175,10 @@ impl Facts {
 
     fn has_foreign_output(&self, plan: &Plan, planned: &PlanStep) -> bool {
         let step = &planned.step;
-        let follows =
-            || reads::of_output(step).into_iter().any(|found| self.foreign(step, found).is_some());
+        let follows = || {
+            let mut read = reads::of_output(step).into_iter();
+            read.any(|found| self.foreign(plan, step, found).is_some())
+        };
         match step.kind.execution() {
             Execution::Ask(_) => false,
             Execution::Compute(_) | Execution::Wait(_) => follows(),
@@ -204,20 +209,31 @@ impl Facts {
         let env = env.flat_map(|(_, value)| value.references());
         let cwd = step.details().cwd.iter().flat_map(|cwd| cwd.references());
         let mut all = env.chain(cwd).chain(shell_input(step));
-        all.find_map(|found| self.foreign(step, found))
+        all.find_map(|found| self.foreign(plan, step, found))
     }
 
     /// Whether a tool that the author calls writes files, and its input has a foreign value.
-    pub(super) fn writes_values(&self, planned: &PlanStep) -> bool {
+    pub(super) fn writes_values(&self, plan: &Plan, planned: &PlanStep) -> bool {
         let step = &*planned.step;
         let input = || step.details().input.iter().flat_map(|input| input.references());
         planned.specialist.is_none()
             && step.kind.effects().writes
-            && input().any(|found| self.foreign(step, found).is_some())
+            && input().any(|found| self.foreign(plan, step, found).is_some())
     }
 
     /// The foreign value that a reference in a text of a step reads.
-    fn foreign(&self, step: &Step, reference: &Reference) -> Option<ForeignValue> {
+    fn foreign(&self, plan: &Plan, step: &Step, reference: &Reference) -> Option<ForeignValue> {
+        self.foreign_within(plan, step, reference, &mut Vec::new())
+    }
+
+    /// The same, where the values of these variables are being read: one that reads itself has none.
+    fn foreign_within<'s>(
+        &self,
+        plan: &'s Plan,
+        step: &'s Step,
+        reference: &'s Reference,
+        variables: &mut Vec<&'s str>,
+    ) -> Option<ForeignValue> {
         let output = |id: &StepId| {
             self.foreign_outputs.contains(id).then(|| ForeignValue::Output(id.clone()))
         };
@@ -235,12 +251,20 @@ impl Facts {
             Root::Item => {
                 let items = reads::of_items(step).into_iter();
                 let mut others = items.filter(|found| found.root != Root::Item);
-                others.find_map(|found| self.foreign(step, found))
+                others.find_map(|found| self.foreign_within(plan, step, found, variables))
             }
             // The text of an error has what a model or a command said, and names of items.
             Root::Run if !matches!(reference.field(), Some("id" | "status")) => {
                 let first = self.foreign_outputs.first();
                 first.map(|id| ForeignValue::Output(id.clone())).or_else(param)
+            }
+            // A variable of the step goes before one of the playbook.
+            Root::Env(name) if !variables.contains(&&**name) => {
+                variables.push(name);
+                let mut declared = step.details().env.iter().chain(&plan.playbook().env);
+                let (_, value) = declared.find(|(declared, _)| **declared == **name)?;
+                let mut read = value.references().into_iter();
+                read.find_map(|found| self.foreign_within(plan, step, found, variables))
             }
             Root::Run | Root::Env(_) | Root::Secret(_) | Root::Index => None,
         }
@@ -254,7 +278,7 @@ fn is_source(plan: &Plan, planned: &PlanStep) -> bool {
     }
     match planned.step.kind.execution() {
         Execution::Specialist(_) => true,
-        Execution::Attempt(effects) => effects.reads_network,
+        Execution::Attempt(effects) => effects.reads_others,
         Execution::Child(_) => planned
             .child()
             .is_some_and(|child| child.steps().iter().any(|step| is_source(child, step))),

@@ -176,11 +176,11 @@ impl Facts {
     pub fn may_execute_values(&self, plan: &Plan, planned: &PlanStep) -> bool {
         let is_trusted = plan.sandbox_of(planned).when == AuthorSandbox::Never;
         let executes = || self.value_of_commands(plan, planned).is_some();
-        if !is_trusted && (executes() || self.writes_values(planned)) {
+        if !is_trusted && (executes() || self.writes_values(plan, planned)) {
             return true;
         }
         planned.child().is_some_and(|child| {
-            let mut facts = self.of_child(planned);
+            let mut facts = self.of_child(plan, planned);
             child.order().iter().any(|ix| {
                 let step = child.step(*ix);
                 let executes = facts.may_execute_values(child, step);

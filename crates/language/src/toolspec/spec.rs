@@ -169,6 +169,12 @@ impl ToolSpec {
         (self.only_reads && self.reads_files) || self.input_check == InputCheck::Url
     }
 
+    /// Whether the result comes from neither the files nor the processes of the run: from a server, or from what earlier
+    /// runs left.
+    pub fn reads_others(&self) -> bool {
+        self.network || !(self.reads_files || self.writes || self.runs_processes)
+    }
+
     /// Whether a call with these arguments can change something outside this machine. Only requests whose
     /// method reads cannot.
     pub fn sends(&self, args: &Json) -> bool {

@@ -3,7 +3,8 @@
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 /// The capabilities that root keeps in the sandbox: those of root in a container, without creating
-/// devices and without giving files capabilities, with which others would run them. The others bypass file rules:
+/// devices, without raw sockets, which read the traffic of other programs of this machine, and without giving files
+/// capabilities, with which others would run them. The others bypass file rules:
 /// reading other processes, raw disks and memory, file handles.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
@@ -13,8 +14,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID)
     .union(CapabilitySet::SETPCAP)
-    .union(CapabilitySet::NET_BIND_SERVICE)
-    .union(CapabilitySet::NET_RAW);
+    .union(CapabilitySet::NET_BIND_SERVICE);
 
 /// Drops the capabilities that are not in [`KEPT`], for the calling thread and its children. Has an
 /// effect for root only. It is permanent because the sandbox also sets `no_new_privs`.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The paths whose content on disk is that of the last commit, and those that neither has. None without a repository, or
 /// for what filters of git convert.
 pub(super) async fn as_on_disk(paths: &[String], host: &HostAccess) -> Vec<String> {
-    let git = Git::new(host.processes.unconfined().clone());
+    let git = Git::new(host.processes.unconfined());
     let root = host.workspace.root();
     let listing: Vec<&str> = ["--literal-pathspecs", "ls-tree", "-r", "-z", "HEAD", "--"]
         .into_iter()

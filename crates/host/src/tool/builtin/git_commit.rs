@@ -43,7 +43,7 @@ impl Tool for GitCommit {
 
 async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Refusal> {
     let root = context.files.workspace.root();
-    let git = Git::new(context.processes.unconfined().clone()).failing_without_filters();
+    let git = Git::new(context.processes.unconfined()).failing_without_filters();
     // A path is no pattern and no option, and lies in the project.
     args.paths.iter().try_for_each(|path| require_inside(path))?;
     let with_paths = |command: &[&'static str]| -> Vec<String> {

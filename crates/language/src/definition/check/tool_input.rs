@@ -10,7 +10,12 @@ pub(crate) fn check(tool: &ToolSpec, span: Span, input: Option<&Node>, decoder: 
     let entries = match input.map(|node| (node.as_map(), node)) {
         Some((Some(entries), _)) => entries,
         // One placeholder can provide the whole map; it is checked when the step runs.
-        Some((None, _)) => return,
+        Some((None, node)) => {
+            if tool.input_check == InputCheck::Command {
+                refuse_placeholder("input", node, decoder);
+            }
+            return;
+        }
         None => &[],
     };
     for (key, _) in entries.iter().filter(|_| tool.is_closed()) {
@@ -52,6 +57,18 @@ fn address(node: &Node, decoder: &mut Decoder) {
     super::url::check(text, template.as_literal().is_some(), node, decoder);
 }
 
+/// Refuses a placeholder where the command of `shell:exec` stands: its value would choose the program.
+fn refuse_placeholder(key: &str, node: &Node, decoder: &mut Decoder) {
+    if node.as_text().is_none() {
+        return;
+    }
+    let message = format!("`{key}` of `shell:exec` cannot be a placeholder");
+    let help =
+        "write the command: `input: {argv: [program, \"{{value}}\"]}`; values may be arguments";
+    let found = Diagnostic::error(Code::VALUE_AS_CODE, node.span, message);
+    decoder.push(found.caption("a value would become the program").help(help));
+}
+
 /// Checks `shell:exec` like a `run` step.
 fn shell(span: Span, input: Option<&Node>, decoder: &mut Decoder) {
     let get = |key: &str| input.and_then(|node| node.get(key));
@@ -62,6 +79,7 @@ fn shell(span: Span, input: Option<&Node>, decoder: &mut Decoder) {
             }
         }
         (None, Some(argv)) => {
+            refuse_placeholder("argv", argv, decoder);
             let nodes = argv.as_seq().unwrap_or_default();
             let words: Vec<_> = nodes
                 .iter()

@@ -37,8 +37,9 @@ pub struct Effects {
     pub runs_program: bool,
     /// Whether it can send a request that must not be sent twice.
     pub sends_request: bool,
-    /// Whether its output comes from a server.
-    pub reads_network: bool,
+    /// Whether its output comes from neither the files nor the commands of the run: from a server, or from what earlier
+    /// runs left.
+    pub reads_others: bool,
     /// Whether it starts processes, itself or as a tool.
     pub starts_processes: bool,
 }

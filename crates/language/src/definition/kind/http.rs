@@ -60,7 +60,7 @@ impl StepType for Box<HttpStep> {
 
     fn execution(&self) -> Execution<'_> {
         let sends_request = self.method != "GET";
-        Execution::Attempt(Effects { sends_request, reads_network: true, ..Effects::default() })
+        Execution::Attempt(Effects { sends_request, reads_others: true, ..Effects::default() })
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {

@@ -66,7 +66,7 @@ impl StepType for Box<ToolStep> {
             runs_program: false,
             // The method may be known only when the tool is called.
             sends_request: spec.network,
-            reads_network: spec.network,
+            reads_others: spec.reads_others(),
             starts_processes: spec.runs_processes,
         })
     }

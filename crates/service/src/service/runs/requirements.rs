@@ -115,7 +115,7 @@ async fn changes(
         Ok(confined) => confined,
         Err(failure) => return Some((failure.message, failure.help.unwrap_or_default())),
     };
-    let git = Git::new(confined);
+    let git = Git::new(&confined);
     match git.status(&context.root, processes.can_confine()).await {
         Ok(lines) if lines.trim().is_empty() => None,
         Ok(lines) => {
