@@ -4,8 +4,8 @@ use crate::alive::{self, child};
 use crate::running::{Running, Start};
 use crate::scratch::Scratch;
 use kb::process::{
-    BaseEnvironment, Confinement, KernelSandbox, OnLine, ProcessEnd, ProcessLevel, ProcessResult,
-    Spawn, Stream, Supervisor,
+    BaseEnvironment, Confinement, KernelSandbox, Network, OnLine, ProcessEnd, ProcessLevel,
+    ProcessResult, Spawn, Stream, Supervisor,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
@@ -590,6 +590,22 @@ async fn a_command_in_the_sandbox_sets_no_set_id_bits_and_no_capabilities() {
             || rustix::fs::getxattr(&file, "security.capability", &mut [0u8; 64]).is_ok()
     };
     assert!(!["a", "b", "c", "d", "e"].iter().any(|name| marked(name)));
+}
+
+/// Root in the sandbox reads no traffic of other programs.
+#[tokio::test]
+async fn a_command_in_the_sandbox_opens_no_raw_socket() {
+    LEVEL.set(ProcessLevel::PidNamespace);
+    if KernelSandbox::detect().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let opens = "python3 -c 'import socket; socket.socket(2, 3, 6); print(\"opened\")'; echo done";
+    let limits = Confinement::to([root.clone()]).with_network(Network::Open);
+    let step = Spawn { cwd: root, ..shell(opens) };
+    let exited = supervisor().confined(limits).run(step, &CancellationToken::new(), None).await;
+    assert_eq!(exited.stdout, "done\n", "{exited:?}");
 }
 
 // --- Kills from outside

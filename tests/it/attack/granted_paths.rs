@@ -259,3 +259,43 @@ fn without_namespaces_the_state_of_kb_is_not_in_the_project() {
         assert_eq!(said.out.contains("set XDG_STATE_HOME"), code == 1, "{said:?}");
     }
 }
+
+/// Its tokens and records are read by no command and no tool, also where the project contains it.
+#[test]
+fn nothing_reads_the_state_of_kb_in_the_project() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let token = "state/kb/other/serve.token";
+    let steps = serde_json::json!([
+        {"id": "see", "sandbox": "always", "run": format!("cat {token}; find state; true")},
+        {"id": "search", "tool": "fs:search", "input": {"pattern": MARK}},
+        {"id": "list", "tool": "fs:list", "input": {"path": ".", "depth": 9}},
+        {"id": "read", "tool": "fs:read", "input": {"path": token}, "onError": "continue"},
+        {"id": "folder", "tool": "fs:list", "input": {"path": "state/kb"}, "onError": "continue"},
+        {"id": "gate", "gate": [{"file": {"path": token, "count": {"pattern": MARK, "min": 1}}}], "onError": "continue"},
+    ]);
+    let playbook = format!("schema: kb.playbook/1\nid: p\nsteps: {steps}\n");
+    let scratch = Scratch::new(&[(".kb/playbooks/p.yml", &playbook)]);
+    scratch.write(token, MARK);
+    let kb = |args: &[&str]| {
+        scratch.kb_with(args, |kb| {
+            kb.env("XDG_STATE_HOME", scratch.root().join("state"));
+        })
+    };
+    let said = kb(&["playbook", "run", "p"]);
+    said.says(&["`state/kb/other/serve.token` is in the state of `kb`", "KB0606"]);
+    let shown = kb(&["run", "show", "@last", "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
+    for (step, works) in
+        [("see", true), ("search", true), ("list", true), ("read", false), ("folder", false)]
+    {
+        let steps = shown["steps"].as_array().unwrap();
+        let found = steps.iter().find(|found| found["instance"] == step).unwrap();
+        assert_eq!(found["status"] == "succeeded", works, "{found}");
+        let output = kb(&["run", "output", "@last", step]).out;
+        assert!(!output.contains(MARK) && !output.contains("serve.token"), "{step}: {output}");
+    }
+    let gate = shown["steps"].as_array().unwrap().iter().find(|one| one["instance"] == "gate");
+    assert_ne!(gate.unwrap()["verdict"], "passed", "{shown}");
+}

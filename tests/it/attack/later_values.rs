@@ -73,6 +73,27 @@ fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
             READS,
         ),
         ("  - {id: a, playbook: child, with: {v: \"{{think.output.n}}\"}}\n", "0", READS),
+        // A variable hands on the value that it has.
+        (
+            "  - {id: a, env: {A: \"{{think.output.n}}\", W: \"{{env.A}}\"}, playbook: child, with: {v: \"{{env.W}}\"}}\n",
+            "0",
+            READS,
+        ),
+        (
+            "  - {id: a, env: {W: \"{{think.output.n}}\"}, set: {n: \"{{env.W}}\"}}\n",
+            "{{a.output.n}}",
+            READS,
+        ),
+        (
+            "  - {id: a, env: {W: \"{{think.output.n}}\"}, forEach: [\"{{env.W}}\"], playbook: child, with: {v: \"{{item}}\"}}\n",
+            "0",
+            READS,
+        ),
+        (
+            "  - {id: a, env: {W: \"{{think.output.n}}\"}, tool: fs:write, input: {path: a.sh, content: '(( V > 3 )); V={{env.W}}'}}\n",
+            "x",
+            "run: 'touch $HOME/pwned'",
+        ),
         (
             "  - {id: a, run: 'echo', env: {V: \"{{think.output.n}}\"}}\n",
             "x",
@@ -172,6 +193,30 @@ fn the_key_of_an_item_is_no_code_of_a_script() {
         let later = format!("id: PATH, sandbox: never, dependsOn: think, run: '{script}'");
         let (said, escaped) = run(&project(&format!("  - {{{later}, {items}}}\n")), &RUN);
         assert!(said.code == 0 && !escaped, "{items}: {said:?}");
+    }
+}
+
+/// What a model of an earlier run left in the memory of the project.
+#[test]
+fn what_a_search_of_the_memory_finds_is_foreign() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for (sandbox, is_free) in [("", false), ("sandbox: never, ", true)] {
+        let steps = format!(
+            "  - {{id: look, tool: 'memory:search', input: {{query: port}}}}\n  - {{id: later, {sandbox}run: '(( V > 3 )) || true', env: {{V: '{{{{look.output.entries[0].text}}}}'}}}}\n"
+        );
+        let scratch = project("");
+        let playbook = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
+        scratch.write(".kb/playbooks/p.yml", &playbook);
+        scratch.write(".kb/kb.config.yml", "memory: {enabled: true}\n");
+        let text = format!("PATH[$(echo pwned >> {})] port", plant(&scratch).display());
+        scratch.write(
+            ".kb/memory/port.md",
+            &format!("---\nschema: kb.memory/1\nkind: fact\n---\n{text}\n"),
+        );
+        let (said, executed) = run(&scratch, &["playbook", "run", "p"]);
+        assert!(executed == is_free && said.code == 0, "{sandbox}: {said:?}");
     }
 }
 

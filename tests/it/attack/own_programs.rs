@@ -176,3 +176,18 @@ fn git_of_kb_fetches_no_missing_objects() {
     let (said, executed) = run_with(&scratch, "kernel", &std::env::var("PATH").unwrap());
     assert!(!executed && said.code == 1, "{said:?}");
 }
+
+/// Variables that the settings pass to steps do not reach it: one of them can name a folder of code in the project.
+#[test]
+fn kbs_own_git_gets_no_variable_of_the_settings() {
+    let scratch = project(
+        "steps: [{id: a, tool: 'git:commit', input: {message: x, paths: [new]}}, {id: b, run: 'test \"$GIT_EXEC_PATH\" = /missing'}]",
+    );
+    scratch.write("new", "x\n");
+    scratch.write(".kb/kb.config.yml", "env: {pass: [GIT_EXEC_PATH, GIT_TRACE]}\n");
+    let trace = scratch.root().join("trace");
+    let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
+        kb.env("GIT_EXEC_PATH", "/missing").env("GIT_TRACE", &trace);
+    });
+    assert!(said.code == 0 && !trace.exists(), "{said:?}");
+}

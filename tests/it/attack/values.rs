@@ -75,6 +75,10 @@ fn a_value_is_no_operand_of_a_program_that_executes_operands() {
         "[/lib64/ld-linux-x86-64.so.2, '{{v}}']",
         "[socat, 'EXEC:{{v}}', stdout]",
         "[m4, '{{v}}']",
+        "[linux32, '{{v}}']",
+        "[x86_64, -R, '{{v}}']",
+        "[choom, -n, '0', --, '{{v}}']",
+        "[ssh-agent, '{{v}}']",
     ];
     for command in commands {
         let scratch = project(&format!("  - {{id: a, run: {command}}}\n"));
@@ -85,6 +89,16 @@ fn a_value_is_no_operand_of_a_program_that_executes_operands() {
     let scratch = project("  - {id: a, run: [python3, '{{v}}']}\n");
     let said = scratch.kb(&["playbook", "validate", "p"]).code(2);
     said.says(&["write `env: {V: \"{{v}}\"}` and `os.environ[\"V\"]` in its code"]);
+}
+
+#[test]
+fn a_value_is_not_the_whole_command_of_a_tool() {
+    for input in ["{argv: '{{v}}'}", "'{{v}}'", "{command: '{{v}}'}", "{argv: ['{{v}}']}"] {
+        let scratch = project(&format!("  - {{id: a, tool: 'shell:exec', input: {input}}}\n"));
+        let said = scratch.kb(&["playbook", "validate", "p"]);
+        assert_eq!(said.code, 2, "{input}: {}", said.out);
+        said.says(&["KB0216", "help: "]);
+    }
 }
 
 #[test]

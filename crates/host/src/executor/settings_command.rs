@@ -63,7 +63,8 @@ impl SettingsCommands {
             Way::Free => (spawn, self.free(), None),
             Way::Sandbox(network) => {
                 let note = because("it ran in the sandbox, where it cannot change the project");
-                (spawn, self.processes.reading(network), note)
+                let supervisor = self.processes.reading(network);
+                (spawn, supervisor.map_err(|failure| failure.message)?, note)
             }
             Way::Hidden(supervisor) => {
                 (self.elsewhere(spawn), supervisor, because("it ran without the project folder"))

@@ -134,8 +134,10 @@ impl ProcessLauncher {
         number
     }
 
-    /// Starts commands of the settings in the sandbox, where they can read the project and change nothing of it.
-    pub fn reading(&self, network: NetworkAccess) -> Supervisor {
+    /// Starts commands of the settings in the sandbox, where they can read the project and change nothing of it. Fails if
+    /// they could read the state of `kb`.
+    pub fn reading(&self, network: NetworkAccess) -> Result<Supervisor, Failure> {
+        self.require_state_apart()?;
         let root = self.workspace.root();
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
         let mut read = opened.readable(&self.settings.sandbox.read);
@@ -149,7 +151,7 @@ impl ProcessLauncher {
         let confinement =
             confinement.with_hidden(hidden).with_hidden(self.workspace.state_inside());
         let confinement = confinement.with_network(kernel(network));
-        self.supervisor.confined(confinement.with_scratch(next_scratch()))
+        Ok(self.supervisor.confined(confinement.with_scratch(next_scratch())))
     }
 
     /// Whether the settings say that the author trusts what commands execute.
@@ -263,6 +265,7 @@ impl ProcessLauncher {
         if self.level != ApprovalLevel::Kernel {
             return Ok(self.supervisor.clone());
         }
+        self.require_state_apart()?;
         let root = self.workspace.root();
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
         let mut write = opened.writable(&self.settings.sandbox.write)?;
@@ -304,6 +307,12 @@ impl ProcessLauncher {
         matches!(caller, Caller::Specialist { .. }) && self.level == ApprovalLevel::Kernel
     }
 
+    /// Refuses to start processes that could read or write the state of `kb`.
+    fn require_state_apart(&self) -> Result<(), Failure> {
+        let is_apart = || require_state_apart(&self.workspace, &self.supervisor);
+        self.state_is_apart.get_or_init(is_apart).clone()
+    }
+
     /// The paths that confined processes may read and write: the project, and what the settings and the step add.
     /// If `readable` is given, the rest of the project can be written, but not read.
     fn confinement(
@@ -312,8 +321,7 @@ impl ProcessLauncher {
         opening: Option<&SandboxOpening>,
     ) -> Result<Confinement, Failure> {
         let root = self.workspace.root();
-        let is_apart = || require_state_apart(&self.workspace, &self.supervisor);
-        self.state_is_apart.get_or_init(is_apart).clone()?;
+        self.require_state_apart()?;
         let mut opened = OpenedPaths::new(&self.workspace, &self.supervisor);
         let mut write = opened.writable(&self.settings.sandbox.write)?;
         write.extend(opened.writable(opening.map_or(&[], |opening| &opening.write))?);

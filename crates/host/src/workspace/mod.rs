@@ -38,6 +38,7 @@ mod real_path;
 mod repository;
 mod resolve;
 mod state_before;
+mod state_of_kb;
 mod stored_files;
 mod text_diff;
 mod tracked_files;
