@@ -263,7 +263,7 @@ impl Facts {
                 variables.push(name);
                 let mut declared = step.details().env.iter().chain(&plan.playbook().env);
                 let (_, value) = declared.find(|(declared, _)| **declared == **name)?;
-                let mut read = value.references().into_iter();
+                let mut read = value.references();
                 read.find_map(|found| self.foreign_within(plan, step, found, variables))
             }
             Root::Run | Root::Env(_) | Root::Secret(_) | Root::Index => None,
