@@ -268,9 +268,9 @@ fn nothing_reads_the_state_of_kb_in_the_project() {
     }
     let token = "state/kb/other/serve.token";
     let steps = serde_json::json!([
-        {"id": "see", "sandbox": "always", "run": format!("cat {token}; find state; true")},
-        {"id": "search", "tool": "fs:search", "input": {"pattern": MARK}},
-        {"id": "list", "tool": "fs:list", "input": {"path": ".", "depth": 9}},
+        {"id": "see", "sandbox": "always", "run": format!("cat {token} || true; find state")},
+        {"id": "search", "tool": "fs:search", "input": {"pattern": MARK, "path": "state"}},
+        {"id": "list", "tool": "fs:list", "input": {"path": "state", "depth": 9}},
         {"id": "read", "tool": "fs:read", "input": {"path": token}, "onError": "continue"},
         {"id": "folder", "tool": "fs:list", "input": {"path": "state/kb"}, "onError": "continue"},
         {"id": "gate", "gate": [{"file": {"path": token, "count": {"pattern": MARK, "min": 1}}}], "onError": "continue"},
