@@ -17,6 +17,7 @@ mod budget;
 mod cache;
 mod cache_faults;
 mod capabilities;
+mod channels;
 mod child_projects;
 mod child_roll_up;
 mod child_versions;

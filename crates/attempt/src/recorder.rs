@@ -1,7 +1,7 @@
 //! The recorder: how an attempt stores records and shows progress.
 
 use futures::future::BoxFuture;
-use kb_core::evidence::Record;
+use kb_core::evidence::{Exchange, Heard, Record};
 use serde::{Deserialize, Serialize};
 
 /// Progress of an attempt, which is shown and never stored.
@@ -33,6 +33,9 @@ pub trait Recorder: Send + Sync {
     /// Stores a record. The record is stored when the future ends. After an error the attempt must
     /// stop at once.
     fn record(&self, record: Record) -> BoxFuture<'_, Result<(), Stopped>>;
+    /// Says something to the other steps of the run, or asks what they said. The answer comes once the event is
+    /// stored. A call with the same id that was stored before gets its answer again.
+    fn exchange(&self, call: String, exchange: Exchange) -> BoxFuture<'_, Result<Heard, Stopped>>;
     /// Shows progress; it may be dropped.
     fn progress(&self, progress: Progress);
     /// Notes that the attempt is not idle, without a record: something happened in its child run.

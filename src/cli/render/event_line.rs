@@ -10,11 +10,11 @@ use super::table::plain;
 use crate::cli::terminal::{DIM, ERROR, TITLE, WARNING, paint};
 use kb_base::diagnostic::Severity;
 use kb_base::value::OutcomeKind;
-use kb_base::value::{Json, Timestamp, counted, json_text};
+use kb_base::value::{Json, Timestamp, counted, json_text, one_line};
 use kb_core::wire::{
     Body, CacheHitView, CheckView, Confidence, ErrorView, Event, FileChange, InvocationStatus,
-    MergedView, PhaseView, QuestionKind, QuestionView, StepStatus, UsageView, Verdict,
-    change_kind_name,
+    MergedView, PhaseView, QuestionKind, QuestionView, RecoveryView, StepStatus, UsageView,
+    Verdict, change_kind_name,
 };
 use std::time::Duration;
 
@@ -82,7 +82,16 @@ fn describe(event: &Event, seen: &EventClock) -> Option<String> {
         }
         Body::StepMerged { trees } => merged_line(trees),
         Body::LoopPass { pass, done, until } => loop_pass(event.at, *pass, *done, until.as_deref()),
-        Body::RecoveryApplied { .. } => recovery(&event.body),
+        Body::RecoveryApplied(applied) => recovery(applied),
+        // The call of the tool is shown.
+        Body::ChannelSubscribe(_)
+        | Body::ChannelAck(_)
+        | Body::ChannelUnsubscribe(_)
+        | Body::BlackboardRead(_) => return None,
+        Body::ChannelPublish(sent) => said(&sent.id, &sent.channel, &sent.data),
+        Body::BlackboardWrite(set) => {
+            said("blackboard", set.key.as_deref()?, set.value.as_deref()?)
+        }
         Body::CacheHit(hit) => cache_hit(hit, event.at),
         Body::ChildStart { child, definition } => {
             format!("child run {child} of {}", plain(definition))
@@ -139,10 +148,12 @@ fn loop_pass(at: Timestamp, pass: u32, done: bool, until: Option<&str>) -> Strin
     format!("pass {pass}: not done{}", next.unwrap_or_default())
 }
 
-fn recovery(body: &Body) -> String {
-    let Body::RecoveryApplied { row, taken, max, reason, tier, specialist, .. } = body else {
-        return String::new();
-    };
+fn said(what: &str, name: &str, text: &str) -> String {
+    format!("{what} `{}`: {}", plain(name), plain(&one_line(text, 100)))
+}
+
+fn recovery(applied: &RecoveryView) -> String {
+    let RecoveryView { row, taken, max, reason, tier, specialist, .. } = applied;
     let max = match row.as_str() {
         "askUser" => String::new(),
         _ => format!(" of {max}"),

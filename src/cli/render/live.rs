@@ -232,7 +232,13 @@ impl Renderer for Live {
             | Body::BudgetWarning { .. }
             | Body::AgentPhase { .. }
             | Body::StepReset { .. }
-            | Body::RecoveryApplied { .. }
+            | Body::RecoveryApplied(_)
+            | Body::ChannelPublish(_)
+            | Body::ChannelSubscribe(_)
+            | Body::ChannelAck(_)
+            | Body::ChannelUnsubscribe(_)
+            | Body::BlackboardWrite(_)
+            | Body::BlackboardRead(_)
             | Body::LoopPass { .. }
             | Body::StepMerged { .. }
             | Body::CacheHit(_)

@@ -19,9 +19,9 @@ macro_rules! variants {
     };
 }
 
-variants!(INPUTS, input, Input: Started Recovered Evaluated Recorded AttemptEnded Judged TimerDue
+variants!(INPUTS, input, Input: Started Recovered Evaluated Recorded Exchanged AttemptEnded Judged TimerDue
     Merged Gathered Answered ReplyRefused WaitOpened ChildWaits ChildMoved UntilEvaluated CancelRequested Expired Drain Reset Concluded);
-variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready Started Continued Recorded
+variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready Started Continued Recorded Exchanged
     AttemptEnded Judged Recovered Waiting Answered TimerSet Asked PassEnded Ended Reset SentBack CancelRequested TimedOut Draining
     RunEnded Kept Skipped Merging Merged);
 variants!(EFFECTS, effect, Effect: Evaluate EvaluateUntil Execute Verify Timer Merge Gather Cancel Conclude Leave);

@@ -8,7 +8,8 @@ use super::words;
 use crate::journals::{masked_event, masked_json, masked_text, wait};
 use kb::diagnostic::Code;
 use kb::evidence::{
-    CacheHit, CallRef, CheckDetail, Confidence, Note, Payload, Record, Verdict, Verification,
+    CacheHit, CallRef, CheckDetail, Confidence, Exchange, Note, Payload, Record, Verdict,
+    Verification,
 };
 use kb::journal::memory::MemoryJournal;
 use kb::journal::{
@@ -617,6 +618,12 @@ impl<'a> Simulation<'a> {
         else {
             return Ok(());
         };
+        if matches!(effect, Effect::Execute { .. }) && n % 4 == 2 {
+            let (call, exchange) = exchange(n / 4);
+            let exchange = masked(Box::new(exchange));
+            let said = Input::Exchanged { instance, iteration, attempt, call, exchange };
+            return self.tell(said);
+        }
         // A stored result is the whole work of a first attempt, so that attempt ends well. Its gate may
         // refute it.
         let executes = matches!(effect, Effect::Execute { .. }) && n % 2 == 1;
@@ -819,6 +826,7 @@ fn is_repeatable(input: &Input) -> bool {
             | Input::ChildWaits { .. }
             | Input::ChildMoved { .. }
             | Input::Recorded { .. }
+            | Input::Exchanged { .. }
             | Input::AttemptEnded { .. }
             | Input::Judged { .. }
             | Input::TimerDue { .. }
@@ -828,6 +836,20 @@ fn is_repeatable(input: &Input) -> bool {
             | Input::WaitOpened { .. }
             | Input::Concluded { .. }
     )
+}
+
+/// Something that a step says or asks, and the id of its call: a later call may have the same.
+fn exchange(n: u16) -> (String, Exchange) {
+    let (channel, key) = ("news".to_owned(), format!("k{}", n % 3));
+    let exchange = match n % 6 {
+        0 => Exchange::Publish { channel, message: format!("message {n}") },
+        1 => Exchange::Subscribe { channel, check: n % 12 == 1, ack: true },
+        2 => Exchange::Ack { channel, through: None },
+        3 => Exchange::Unsubscribe { channel },
+        4 => Exchange::Write { key, value: n.to_string() },
+        _ => Exchange::Read { key: Some(key) },
+    };
+    (format!("call-{}", n % 24), exchange)
 }
 
 fn of(effect: &Effect) -> Option<InstanceIx> {

@@ -214,6 +214,11 @@ impl Watch {
                 );
                 hold!(live.attempt == *attempt, "{} records for {attempt}", name(*instance));
             }
+            Event::Exchanged { instance, attempt, .. } => {
+                let live = self.folded.instance(*instance);
+                let fits = live.status == StepStatus::Running && live.attempt == *attempt;
+                hold!(fits, "attempt {attempt} of {} spoke late", name(*instance));
+            }
             Event::AttemptEnded { instance, attempt, .. } => {
                 let live = self.folded.instance(*instance);
                 let fits = live.status == StepStatus::Running && live.attempt == *attempt;

@@ -18,6 +18,9 @@ pub(super) fn input(plan: &Plan, state: &State, input: &Input) -> String {
             };
             format!("{} (iteration {iteration}) evaluates to {found}", name(instance))
         }
+        Input::Exchanged { instance, attempt, call, exchange, .. } => {
+            format!("{} #{attempt} says {call} {:?}", name(instance), **exchange)
+        }
         Input::Recorded { instance, attempt, .. } => {
             format!("{} #{attempt} records something", name(instance))
         }
@@ -90,6 +93,9 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
         }
         Event::Ready { instance } => format!("{} ready", name(instance)),
         Event::Started { instance, attempt } => format!("{} starts #{attempt}", name(instance)),
+        Event::Exchanged { instance, call, seq, .. } => {
+            format!("{} said {call} up to {seq}", name(instance))
+        }
         Event::Recorded { instance, .. } => format!("{} recorded", name(instance)),
         Event::AttemptEnded { instance, attempt, outcome, .. } => {
             format!("{} #{attempt} ended: {outcome}", name(instance))

@@ -6,7 +6,7 @@ use kb::attempt::{
 };
 use kb::definition::{Example, Schema, Specialist};
 use kb::diagnostic::{SourceId, Span};
-use kb::evidence::CallRequest;
+use kb::evidence::{CallRequest, Exchange, Heard};
 use kb::evidence::{
     Change, Feedback, FileKind, FileState, Invocation, InvocationStatus, Purpose, Record,
 };
@@ -141,6 +141,7 @@ impl ToolSet for Tools {
         _: Duration,
         _: Option<Duration>,
         _: Option<&kb::definition::ToolRules>,
+        _: Arc<dyn Recorder>,
     ) -> Arc<dyn ToolSet> {
         Arc::new(self.clone())
     }
@@ -253,6 +254,10 @@ impl Recorder for Journal {
             Err(Stopped)
         };
         Box::pin(async move { stored })
+    }
+
+    fn exchange(&self, _: String, _: Exchange) -> BoxFuture<'_, Result<Heard, Stopped>> {
+        Box::pin(async { Err(Stopped) })
     }
 
     fn progress(&self, progress: Progress) {

@@ -6,6 +6,7 @@
 mod approval;
 mod cache_hit;
 mod change;
+mod exchange;
 mod handoff;
 mod invocation;
 mod judgement;
@@ -22,6 +23,7 @@ mod verdict_counts;
 pub use approval::{ApprovalRequest, CallRef};
 pub use cache_hit::CacheHit;
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest, is_code};
+pub use exchange::{Exchange, Heard, Message};
 pub use handoff::{
     ARTIFACTS, Artifact, ArtifactKind, BLOCKER_TOKENS, BLOCKERS, DECISION_TOKENS, DECISIONS,
     GOAL_TOKENS, HANDOFF, Handoff, PREVIEW_CHARS, SUMMARY_TOKENS,

@@ -2,8 +2,9 @@
 
 use super::{Mask, Redactor};
 use crate::evidence::{
-    Artifact, CacheHit, CallRequest, Change, CheckDetail, EvidenceRef, Handoff, Invocation, Merged,
-    MergedTree, Note, Payload, ProcessEvidence, Prompt, PromptPart, Record, Verification,
+    Artifact, CacheHit, CallRequest, Change, CheckDetail, EvidenceRef, Exchange, Handoff,
+    Invocation, Merged, MergedTree, Note, Payload, ProcessEvidence, Prompt, PromptPart, Record,
+    Verification,
 };
 use kb_base::value::Json;
 use std::sync::Arc;
@@ -96,6 +97,31 @@ impl Mask for Record {
             Record::Note(Note { level, text }) => {
                 Record::Note(Note { level, text: text.masked_by(redactor) })
             }
+        }
+    }
+}
+
+impl Mask for Exchange {
+    /// Names of channels and keys are masked as well: all steps see the same mask.
+    fn masked_by(self, redactor: &Redactor) -> Exchange {
+        match self {
+            Exchange::Publish { channel, message } => Exchange::Publish {
+                channel: channel.masked_by(redactor),
+                message: message.masked_by(redactor),
+            },
+            Exchange::Subscribe { channel, check, ack } => {
+                Exchange::Subscribe { channel: channel.masked_by(redactor), check, ack }
+            }
+            Exchange::Ack { channel, through } => {
+                Exchange::Ack { channel: channel.masked_by(redactor), through }
+            }
+            Exchange::Unsubscribe { channel } => {
+                Exchange::Unsubscribe { channel: channel.masked_by(redactor) }
+            }
+            Exchange::Write { key, value } => {
+                Exchange::Write { key: key.masked_by(redactor), value: value.masked_by(redactor) }
+            }
+            Exchange::Read { key } => Exchange::Read { key: key.masked_by(redactor) },
         }
     }
 }

@@ -29,6 +29,11 @@ impl State {
             }
             Event::Evaluated { .. } => {}
             Event::Recorded { instance, record, .. } => self.record(*instance, record),
+            Event::Exchanged { instance, call, exchange, seq, .. } => {
+                let author = self.key(plan, *instance).to_string();
+                let bus = self.bus.get_or_insert_default();
+                bus.apply((*instance, &author), call, exchange, *seq);
+            }
             Event::Expanded { instance, first, keys, items, keyed } => {
                 self.expand(plan, *instance, *first, keys, items, *keyed, at);
             }
@@ -112,6 +117,9 @@ impl State {
 
     fn start(&mut self, plan: &Plan, ix: InstanceIx, attempt: u32, at: Timestamp) {
         self.occupy(plan, ix);
+        if let Some(bus) = &mut self.bus {
+            bus.restart(ix);
+        }
         let instance = &mut self.instances[ix.at()];
         instance.status = StepStatus::Running;
         instance.attempt = attempt;

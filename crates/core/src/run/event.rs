@@ -2,7 +2,7 @@
 
 use super::kept::KeptResult;
 use super::question::Question;
-use crate::evidence::{Handoff, MergedTree, Payload, Record, Verification};
+use crate::evidence::{Exchange, Handoff, MergedTree, Payload, Record, Verification};
 use kb_base::value::{
     Digest, Failure, Json, OutcomeKind, RunLimits, RunStatus, SpecialistId, Tier, Timestamp, Usage,
 };
@@ -101,6 +101,21 @@ pub enum Event {
         attempt: u32,
         /// The record to store.
         record: Box<Record>,
+    },
+    /// A step said something to the other steps of the run, or asked what they said.
+    Exchanged {
+        /// Number of the instance.
+        instance: InstanceIx,
+        /// Number of the attempt.
+        attempt: u32,
+        /// Id of the tool call. A call that is repeated after a crash has no second event.
+        call: String,
+        /// What it said or asked.
+        exchange: Box<Exchange>,
+        /// Of a published message, its number; else the number of the last message that the answer contains or that is
+        /// acknowledged. 0 for the blackboard.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        seq: u64,
     },
     /// An attempt ended, before its gate.
     AttemptEnded {

@@ -3,7 +3,7 @@
 use super::event::InstanceIx;
 use super::kept::Preset;
 use super::question::Question;
-use crate::evidence::{Handoff, Merged, Payload, Record, Verification};
+use crate::evidence::{Exchange, Handoff, Merged, Payload, Record, Verification};
 use crate::redaction::{Mask, Masked, Redactor};
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 
@@ -62,6 +62,19 @@ pub enum Input {
         attempt: u32,
         /// What the specialist or judge did.
         record: Masked<Box<Record>>,
+    },
+    /// An attempt says something to the other steps, or asks what they said. The decision has the answer.
+    Exchanged {
+        /// Number of the instance.
+        instance: InstanceIx,
+        /// Iteration of the request; one of another iteration is dropped.
+        iteration: u32,
+        /// Number of the attempt; only the current one is accepted.
+        attempt: u32,
+        /// Id of the tool call.
+        call: String,
+        /// What it says or asks.
+        exchange: Masked<Box<Exchange>>,
     },
     /// The executor finished an attempt, or could not.
     AttemptEnded {

@@ -14,6 +14,7 @@ mod apply;
 mod apply_attempt;
 mod apply_kept;
 mod apply_queue;
+mod bus;
 mod child_link;
 mod compact;
 mod decide;

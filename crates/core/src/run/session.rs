@@ -100,6 +100,7 @@ impl Session {
             | Event::Ready { .. }
             | Event::Started { .. }
             | Event::Continued { .. }
+            | Event::Exchanged { .. }
             | Event::Recovered { .. }
             | Event::Waiting { .. }
             | Event::Answered { .. }

@@ -1,5 +1,6 @@
 //! The state of a run, which events build up.
 
+use super::bus::Bus;
 use super::event::{InstanceIx, StepStatus};
 use super::extras::MergeState;
 use super::instance::Instance;
@@ -88,6 +89,8 @@ pub struct State {
     pub(super) rejection: Option<Box<Rejection>>,
     /// What people decided about models without a price, by the digest of the model.
     pub(super) models: BTreeMap<Digest, ModelDecision>,
+    /// What the steps said to each other; `None` as long as none has said or asked anything.
+    pub(super) bus: Option<Box<Bus>>,
 }
 
 /// Whether a model without a price may be called in a run.
@@ -163,6 +166,7 @@ impl State {
             returns: BTreeMap::new(),
             rejection: None,
             models: BTreeMap::new(),
+            bus: None,
         }
     }
 

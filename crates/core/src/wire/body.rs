@@ -4,12 +4,13 @@ use super::parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
     OutputView, PhaseView, RequestView, UsageView,
 };
-use super::{QuestionView, VerdictsView};
+use super::{
+    BlackboardView, MessageView, QuestionView, RecoveryView, SubscriberView, VerdictsView,
+};
 use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
 use crate::run::{RunStatus, StepStatus};
 use kb_base::diagnostic::Severity;
 use kb_base::value::{Json, OutcomeKind};
-use kb_language::definition::RecoveryKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::{collections::BTreeMap, sync::Arc};
@@ -243,27 +244,25 @@ pub enum Body {
     },
     /// A row of the recovery table was applied; another attempt follows.
     #[schemars(rename = "recovery:applied")]
-    RecoveryApplied {
-        /// Outcome of the failed attempt.
-        #[serde(serialize_with = "super::body_type::by_name")]
-        #[schemars(with = "String")]
-        outcome: OutcomeKind,
-        /// Action of the row: `retry`, `rework`, …
-        #[schemars(with = "String")]
-        row: RecoveryKind,
-        /// How often the row has been applied, including now.
-        taken: u32,
-        /// How often the row may be applied.
-        max: u32,
-        /// Human-readable reason.
-        reason: String,
-        /// Tier of the next attempt, if an escalation changed it.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        tier: Option<&'static str>,
-        /// Specialist of the next attempt, if a switch changed it.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        specialist: Option<String>,
-    },
+    RecoveryApplied(RecoveryView),
+    /// A step sent a message to a channel.
+    #[schemars(rename = "channel_publish")]
+    ChannelPublish(MessageView),
+    /// A step receives the messages of a channel, or asked for those that it had not acknowledged.
+    #[schemars(rename = "channel_subscribe")]
+    ChannelSubscribe(SubscriberView),
+    /// A step acknowledged messages of a channel.
+    #[schemars(rename = "channel_ack")]
+    ChannelAck(SubscriberView),
+    /// A step receives the messages of a channel no more.
+    #[schemars(rename = "channel_unsubscribe")]
+    ChannelUnsubscribe(SubscriberView),
+    /// A step wrote a value of the blackboard.
+    #[schemars(rename = "blackboard_write")]
+    BlackboardWrite(BlackboardView),
+    /// A step read the blackboard.
+    #[schemars(rename = "blackboard_read")]
+    BlackboardRead(BlackboardView),
     /// A pass of a `loop` succeeded.
     #[schemars(rename = "loop:pass")]
     LoopPass {

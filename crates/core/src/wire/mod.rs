@@ -9,6 +9,7 @@ mod body;
 mod body_type;
 mod definition_view;
 mod event;
+mod exchange_views;
 mod following;
 mod instance_reason;
 mod instances;
@@ -17,6 +18,7 @@ mod parts;
 mod problem;
 mod question_view;
 mod record_body;
+mod recovery_view;
 mod run_view;
 mod schema;
 mod spans;
@@ -33,6 +35,7 @@ pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};
+pub use exchange_views::{BlackboardView, MessageView, SubscriberView};
 pub use following::FollowingStep;
 pub use kb_base::value::RecoveryHint;
 pub use otlp::trace_request;
@@ -42,6 +45,7 @@ pub use parts::{
 };
 pub use problem::Problem;
 pub use question_view::QuestionView;
+pub use recovery_view::RecoveryView;
 pub use run_view::{
     BaseView, CachedFromView, InstanceView, ParentView, RunHead, RunView, TreeView,
 };

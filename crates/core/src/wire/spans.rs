@@ -5,7 +5,8 @@
 
 use super::otlp::{attribute, cut, message, nanos, span_id, tokens};
 use super::{
-    Body, ErrorView, Event, InstanceRef, InvocationStatus, RunStatus, StepStatus, UsageView,
+    Body, ErrorView, Event, InstanceRef, InvocationStatus, RecoveryView, RunStatus, StepStatus,
+    UsageView,
 };
 use kb_base::value::{Digest, Json, RunId, Timestamp};
 use serde_json::json;
@@ -105,7 +106,7 @@ impl Spans {
                     .extend(reason.as_ref().map(|text| attribute("kb.reason", json!(cut(text)))));
                 open.events.push(json!({"timeUnixNano": nanos(event.at), "name": "kb.verdict", "attributes": attributes}));
             }
-            Body::RecoveryApplied { row, taken, reason, .. } => {
+            Body::RecoveryApplied(RecoveryView { row, taken, reason, .. }) => {
                 let Some(open) = self.steps.get_mut(&key) else { return };
                 let attributes = [
                     attribute("kb.recovery", json!(row)),
@@ -146,6 +147,12 @@ impl Spans {
             | Body::AgentPhase { .. }
             | Body::StepMerged { .. }
             | Body::CacheHit(_)
+            | Body::ChannelPublish(_)
+            | Body::ChannelSubscribe(_)
+            | Body::ChannelAck(_)
+            | Body::ChannelUnsubscribe(_)
+            | Body::BlackboardWrite(_)
+            | Body::BlackboardRead(_)
             | Body::ChildStart { .. }
             | Body::ChildEnd { .. }
             | Body::RunEnd { .. } => {}

@@ -2,10 +2,12 @@
 
 use super::Body;
 use super::event::{Event, InstanceRef};
+use super::exchange_views::exchange_body;
 use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, MergedView, inline_or_blob};
 use super::question_view::QuestionView;
 use super::record_body::{record_body, stdout_cut};
+use super::recovery_view::RecoveryView;
 use crate::evidence::{Payload, Verification};
 use crate::redaction::Masked;
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
@@ -106,6 +108,12 @@ impl Translator {
                     active.work().stdout_cut = Some(cut);
                 }
                 record_body(record).map_or_else(Vec::new, |body| self.here(*instance, body))
+            }
+            E::Exchanged { instance, exchange, seq, .. } => {
+                let place = self.instances.place(*instance);
+                let author = place.as_ref().map(|place| place.instance.to_string());
+                let body = exchange_body(&author.unwrap_or_default(), exchange, *seq);
+                vec![(place, body)]
             }
             E::AttemptEnded { instance, .. } => self.attempt_ended(at, *instance, event),
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),
@@ -292,7 +300,7 @@ impl Translator {
             (work.tier, work.specialist) = (tier, specialist.clone());
             work.escalations += u32::from(*action == RecoveryKind::EscalateModel);
         }
-        let body = Body::RecoveryApplied {
+        let body = Body::RecoveryApplied(RecoveryView {
             outcome: *outcome,
             row: *action,
             taken: *taken,
@@ -300,7 +308,7 @@ impl Translator {
             reason: reason.clone(),
             tier,
             specialist,
-        };
+        });
         let mut bodies = self.here(ix, body);
         if due > at {
             let reason = "the next attempt".to_owned();

@@ -132,6 +132,7 @@ impl ActiveAttempts {
                     Message::Listed { .. } | Message::Merged { .. } | Message::Checked { .. },
                 )) => {}
                 Ok(Some(Message::Record { stored, .. })) => drop(stored.send(Err(Stopped))),
+                Ok(Some(Message::Exchange { heard, .. })) => drop(heard.send(Err(Stopped))),
                 Ok(Some(Message::JournalFailed { ended, .. })) => {
                     ended.map(|instance| self.cancels.remove(&instance));
                 }

@@ -15,7 +15,8 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, InstanceKey, OutcomeKind};
 use kb_clock::{RunClock, WokenGuard};
 use kb_core::evidence::{
-    ApprovalRequest, CheckDetail, Confidence, Merged, Payload, Record, Verdict, Verification,
+    ApprovalRequest, CheckDetail, Confidence, Exchange, Heard, Merged, Payload, Record, Verdict,
+    Verification,
 };
 use kb_core::redaction::{Masked, Redactor, StreamMasker};
 use kb_core::run::{AttemptReport, Effect, Input, InstanceIx, Question, Wait};
@@ -42,6 +43,13 @@ pub(super) enum Message {
         work: Attempt,
         record: Masked<Box<Record>>,
         stored: oneshot::Sender<Result<(), Stopped>>,
+    },
+    /// The attempt says something to the other steps, or asks what they said.
+    Exchange {
+        work: Attempt,
+        call: String,
+        exchange: Masked<Box<Exchange>>,
+        heard: oneshot::Sender<Result<Heard, Stopped>>,
     },
     /// The attempt ended.
     Ended { work: Attempt, report: Masked<Box<AttemptReport>> },
@@ -177,6 +185,18 @@ impl Recorder for AttemptChannel {
                 record: record.map(Box::new),
                 stored,
             })?;
+            answer.await.unwrap_or(Err(Stopped))
+        }
+        .boxed()
+    }
+
+    fn exchange(&self, call: String, exchange: Exchange) -> BoxFuture<'_, Result<Heard, Stopped>> {
+        self.note_activity();
+        async move {
+            let exchange = self.redactor.mask(exchange).map(Box::new);
+            let (heard, answer) = oneshot::channel();
+            let message = Message::Exchange { work: self.work, call, exchange, heard };
+            self.messages.send(message).map_err(|_| Stopped)?;
             answer.await.unwrap_or(Err(Stopped))
         }
         .boxed()

@@ -292,6 +292,14 @@ impl Dispatcher {
                 let input = Input::Recorded { instance, iteration, attempt, record };
                 self.inputs.push_record(input, stored);
             }
+            Message::Exchange { heard, .. } if self.abandoned => {
+                let _ = heard.send(Err(Stopped));
+            }
+            Message::Exchange { work, call, exchange, heard } => {
+                let Attempt { instance, iteration, attempt } = work;
+                let input = Input::Exchanged { instance, iteration, attempt, call, exchange };
+                self.inputs.push_exchange(input, heard);
+            }
             Message::Ended { work, report } => {
                 let Attempt { instance, iteration, attempt } = work;
                 self.attempts.remove(instance);

@@ -26,6 +26,7 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         Event::Recorded { record, .. } => is_durable_record(record, plan.tools()),
         Event::RunResumed { .. }
         | Event::Continued { .. }
+        | Event::Exchanged { .. }
         | Event::Evaluated { .. }
         | Event::Expanded { .. }
         | Event::Ready { .. }

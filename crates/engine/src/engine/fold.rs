@@ -157,6 +157,7 @@ impl Folded {
             }
             Event::RunStarted { .. }
             | Event::Continued { .. }
+            | Event::Exchanged { .. }
             | Event::Evaluated { .. }
             | Event::Expanded { .. }
             | Event::Ready { .. }

@@ -1,7 +1,8 @@
 //! What a tick has decided and not stored yet.
 
-use super::queue::Ack;
+use super::queue::{Ack, HeardAck};
 use kb_base::value::Timestamp;
+use kb_core::evidence::Heard;
 use kb_core::redaction::Masked;
 use kb_core::run::{Effect, Event, RunStatus, State};
 
@@ -13,14 +14,16 @@ pub(super) struct PendingWrite {
     pub(super) effects: Vec<Effect>,
     /// Attempts that wait until their records are stored.
     pub(super) acks: Vec<Ack>,
+    /// Attempts that get their answers once the events are stored.
+    pub(super) heard: Vec<(HeardAck, Heard)>,
     /// Inbox messages that the events acknowledge.
     pub(super) acknowledged: Vec<i64>,
 }
 
 impl PendingWrite {
     pub(super) fn new(at: Timestamp) -> PendingWrite {
-        let (events, effects, acks, acknowledged) = Default::default();
-        PendingWrite { at, events, effects, acks, acknowledged }
+        let (events, effects, acks, heard, acknowledged) = Default::default();
+        PendingWrite { at, events, effects, acks, heard, acknowledged }
     }
 
     /// Whether the next append acknowledges this inbox message.

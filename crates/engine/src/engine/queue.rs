@@ -1,6 +1,7 @@
 //! Inputs and evaluations that wait for the next tick, in order of arrival.
 
 use kb_attempt::Stopped;
+use kb_core::evidence::Heard;
 use kb_core::run::{Effect, Input};
 use std::collections::VecDeque;
 use tokio::sync::oneshot;
@@ -8,13 +9,25 @@ use tokio::sync::oneshot;
 /// Tells an attempt whether its record was stored.
 pub(super) type Ack = oneshot::Sender<Result<(), Stopped>>;
 
+/// Gives an attempt the answer to what it said or asked.
+pub(super) type HeardAck = oneshot::Sender<Result<Heard, Stopped>>;
+
 /// An input with the acknowledgements that follow once its events are stored.
 pub(super) struct QueuedInput {
     pub(super) input: Input,
     /// The attempt that waits for its record.
     pub(super) ack: Option<Ack>,
+    /// The attempt that waits for the answer of the decision.
+    pub(super) heard: Option<HeardAck>,
     /// The inbox message that led to the input.
     pub(super) message: Option<i64>,
+}
+
+impl QueuedInput {
+    /// An input whose sender does not wait.
+    fn new(input: Input) -> QueuedInput {
+        QueuedInput { input, ack: None, heard: None, message: None }
+    }
 }
 
 /// What waits. Many items wait for their evaluation at the same time, so an entry is small: values are
@@ -35,7 +48,7 @@ pub(super) struct InputQueue(VecDeque<Queued>);
 impl InputQueue {
     /// Adds an input whose sender does not wait.
     pub(super) fn push(&mut self, input: Input) {
-        self.add(QueuedInput { input, ack: None, message: None });
+        self.add(QueuedInput::new(input));
     }
 
     /// Adds an evaluation.
@@ -54,14 +67,19 @@ impl InputQueue {
 
     /// Adds the record of an attempt that waits until it is stored.
     pub(super) fn push_record(&mut self, input: Input, ack: Ack) {
-        self.add(QueuedInput { input, ack: Some(ack), message: None });
+        self.add(QueuedInput { ack: Some(ack), ..QueuedInput::new(input) });
+    }
+
+    /// Adds what an attempt says or asks; it waits for the answer.
+    pub(super) fn push_exchange(&mut self, input: Input, heard: HeardAck) {
+        self.add(QueuedInput { heard: Some(heard), ..QueuedInput::new(input) });
     }
 
     /// Adds the inputs of one inbox message. The last of them acknowledges it; false without inputs.
     pub(super) fn push_message(&mut self, id: i64, mut inputs: Vec<Input>) -> bool {
         let Some(last) = inputs.pop() else { return false };
         self.push_all(inputs);
-        self.add(QueuedInput { input: last, ack: None, message: Some(id) });
+        self.add(QueuedInput { message: Some(id), ..QueuedInput::new(last) });
         true
     }
 

@@ -9,6 +9,7 @@ use super::queue::{Queued, QueuedInput};
 use super::step_ends;
 use crate::journal::{Batch, Durability, JournalError, StoredEvent};
 use kb_attempt::Stopped;
+use kb_core::evidence::Heard;
 use kb_core::run::{Effect, Envelope, Event, Input, State, decide};
 use kb_language::plan::Plan;
 
@@ -60,7 +61,13 @@ impl Dispatcher {
     /// the state machine dropped belongs to an attempt that is over.
     fn process(&mut self, queued: QueuedInput) {
         let before = self.write.events.len();
-        self.decide(queued.input);
+        let answer = self.decide(queued.input);
+        if let Some(heard) = queued.heard {
+            match answer {
+                Some(answer) => self.write.heard.push((heard, answer)),
+                None => drop(heard.send(Err(Stopped))),
+            }
+        }
         self.write.acknowledged.extend(queued.message);
         if let Some(ack) = queued.ack {
             let mut events = self.write.events[before..].iter();
@@ -72,7 +79,8 @@ impl Dispatcher {
         }
     }
 
-    fn decide(&mut self, input: Input) {
+    /// Decides on one input. Returns the answer to what an attempt said or asked.
+    fn decide(&mut self, input: Input) -> Option<Heard> {
         // Each decision states again whether the dispatcher can leave.
         self.write.effects.retain(|effect| *effect != Effect::Leave);
         let envelope = Envelope { at: self.write.at, epoch: self.context.epoch, input };
@@ -93,12 +101,13 @@ impl Dispatcher {
                 None => self.write.effects.push(effect),
             }
         }
+        decision.heard
     }
 
     /// Evaluates and decides on the answer. What has to read files waits for the events so far.
     fn answer(&mut self, effect: Effect) {
         match evaluate(&self.context, &self.folded.state, &effect) {
-            Some(answer) => self.decide(answer),
+            Some(answer) => drop(self.decide(answer)),
             None => self.write.effects.push(effect),
         }
     }
@@ -113,6 +122,7 @@ impl Dispatcher {
         let events = std::mem::take(&mut write.events);
         // If the append fails, the dropped acknowledgements stop the attempts that wait for them.
         let acks = std::mem::take(&mut write.acks);
+        let answers = std::mem::take(&mut write.heard);
         tracing::debug!(run = %run, after = before, events = events.len(), "storing");
         if !events.is_empty() {
             let state = &self.folded.state;
@@ -151,6 +161,9 @@ impl Dispatcher {
         }
         for ack in acks {
             let _ = ack.send(Ok(()));
+        }
+        for (heard, answer) in answers {
+            let _ = heard.send(Ok(answer));
         }
         Ok(())
     }

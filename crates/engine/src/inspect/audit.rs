@@ -255,6 +255,7 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::Ready { .. }
         | Event::Started { .. }
         | Event::Continued { .. }
+        | Event::Exchanged { .. }
         | Event::Judged { instance: _, attempt: _, verification: _ }
         | Event::Recovered { .. }
         | Event::Waiting { .. }

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb_attempt::{Progress, Recorder, Stopped};
-use kb_core::evidence::Record;
+use kb_core::evidence::{Exchange, Heard, Record};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,6 +33,10 @@ impl Recorder for HeardRecorder {
             }
         });
         heard.boxed()
+    }
+
+    fn exchange(&self, call: String, exchange: Exchange) -> BoxFuture<'_, Result<Heard, Stopped>> {
+        self.inner.exchange(call, exchange)
     }
 
     fn progress(&self, progress: Progress) {

@@ -49,6 +49,7 @@ pub(super) async fn call(
     let attempt = toolbox
         .for_attempt(request.timeout)
         .with_idle(request.idle)
+        .with_recorder(context.recorder.clone())
         .with_author_confined(request.confined.clone());
     let (result, invocation) = attempt.call(&call, &context.cancel).await;
     let status = result.status;

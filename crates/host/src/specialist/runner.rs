@@ -72,7 +72,8 @@ impl SpecialistRunner {
         let most = if is_agent { u32::MAX } else { self.max_input_tokens };
         let fitted = input_budget::fit(work, most);
         let rules = work.specialist.security.as_deref();
-        let toolset = self.toolbox.for_attempt(limit(request, work), request.idle, rules);
+        let (limit, recorder) = (limit(request, work), context.recorder.clone());
+        let toolset = self.toolbox.for_attempt(limit, request.idle, rules, recorder);
         let related = related::section(work, &*toolset, &context.cancel).await;
         let mut attempt = Attempt::begin(self, request, work, context, &fitted, toolset);
         let mut ended = Ok(());

@@ -80,7 +80,7 @@ impl Attempt<'_> {
 
     pub(super) async fn call_tool(&mut self) -> Result<(), StopReason> {
         let Some(pending) = self.conversation.pending().cloned() else { return Ok(()) };
-        if pending.started && !self.toolset.tools().entry(&pending.tool).only_reads {
+        if pending.started && !self.toolset.tools().entry(&pending.tool).can_be_repeated() {
             let (result, invocation) =
                 self.not_executed(&pending, InvocationStatus::Unknown, outcome_unknown());
             return self.record_result(result, invocation).await;

@@ -3,6 +3,7 @@
 use crate::llm::ToolDescription;
 use crate::tool::{AgentProcess, AgentStart, Call, CallResult, MemoryOrigin, Toolbox};
 use futures::future::BoxFuture;
+use kb_attempt::Recorder;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure};
 use kb_core::evidence::Invocation;
@@ -20,12 +21,13 @@ use tokio_util::sync::CancellationToken;
 pub trait ToolSet: Send + Sync {
     /// The same tools for one attempt, with their own store of complete results. `limit` and
     /// `idle` are the timeout and the idle timeout of each process that they start, `rules` are further
-    /// restrictions.
+    /// restrictions. What a call says to other steps goes to `recorder`.
     fn for_attempt(
         &self,
         limit: Duration,
         idle: Option<Duration>,
         rules: Option<&ToolRules>,
+        recorder: Arc<dyn Recorder>,
     ) -> Arc<dyn ToolSet>;
     /// The tools on this allow-list, as the model sees them.
     fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription>;
@@ -83,12 +85,14 @@ impl ToolSet for Toolbox {
         limit: Duration,
         idle: Option<Duration>,
         rules: Option<&ToolRules>,
+        recorder: Arc<dyn Recorder>,
     ) -> Arc<dyn ToolSet> {
         let attempt = Toolbox::for_attempt(self, Some(limit)).with_idle(idle);
-        Arc::new(match rules {
+        let attempt = match rules {
             Some(rules) => attempt.narrowed(rules),
             None => attempt,
-        })
+        };
+        Arc::new(attempt.with_recorder(recorder))
     }
 
     fn describe(&self, allow_list: &[String]) -> Vec<ToolDescription> {

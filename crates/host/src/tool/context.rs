@@ -7,7 +7,7 @@ use super::run_memory::AttemptMemory;
 use crate::http::HttpClient;
 use crate::workspace::FileAccess;
 use futures::future::BoxFuture;
-use kb_attempt::Live;
+use kb_attempt::{Live, Recorder};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure};
 use kb_clock::RunClock;
@@ -76,6 +76,8 @@ pub(super) struct CallContext<'a> {
     pub(super) confined: &'a Live<Option<Confined>>,
     /// The memory as the attempt uses it.
     pub(super) memory: &'a AttemptMemory,
+    /// What the attempt stores and says goes here; `None` outside of an attempt.
+    pub(super) recorder: Option<&'a Arc<dyn Recorder>>,
 }
 
 /// Decodes the arguments of a call, which match the schema of the tool.

@@ -11,7 +11,7 @@ use super::registry::{RegisteredTool, Registry};
 use super::run_memory::{AttemptMemory, RunMemory};
 use crate::http::{HttpClient, without_credentials};
 use crate::workspace::{FileAccess, PathRules, Workspace};
-use kb_attempt::Live;
+use kb_attempt::{Live, Recorder};
 use kb_base::diagnostic::{Code, nearest};
 use kb_base::value::{Digest, Failure, Json, json_text};
 use kb_clock::{self as clock, RunClock};
@@ -49,6 +49,8 @@ pub struct Toolbox {
     pub(super) scratch: u64,
     /// The memory as the attempt uses it.
     pub(super) memory: AttemptMemory,
+    /// Where the attempt says something to the other steps; `None` outside of an attempt.
+    pub(super) recorder: Option<Arc<dyn Recorder>>,
 }
 
 /// The settings of a run, narrowed by those that the project has now; `None` where the project now forbids
@@ -133,6 +135,7 @@ impl Toolbox {
             confined: Live::always(None),
             scratch: next_scratch(),
             memory,
+            recorder: None,
         }
     }
 
@@ -247,7 +250,11 @@ impl Toolbox {
     fn may_write(&self, call: &Call) -> bool {
         let in_session = self.in_session.load(Ordering::Acquire);
         !in_session
-            && self.shared.registry.find(&call.tool).is_none_or(|tool| !tool.spec().only_reads)
+            && self
+                .shared
+                .registry
+                .find(&call.tool)
+                .is_none_or(|tool| !tool.spec().can_be_repeated())
     }
 
     /// Executes a call; the result is masked.
@@ -364,6 +371,7 @@ impl Toolbox {
             confined: &self.confined,
             scratch: self.scratch,
             memory: &self.memory,
+            recorder: self.recorder.as_ref(),
         }
     }
 

@@ -9,6 +9,7 @@
 mod agent_kinds;
 mod catalog;
 mod code;
+mod exchange;
 mod git;
 mod http;
 mod memory;

@@ -113,6 +113,10 @@ pub struct ToolSpec {
     pub leaves_sandbox: bool,
     /// Whether a call changes nothing, so that a call with an unknown outcome can be repeated.
     pub only_reads: bool,
+    /// Whether a call that is repeated with its id takes effect once, so that one with an unknown outcome can be
+    /// repeated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_effect_once: bool,
     /// Whether the tool needs no entry in an allow-list: it shows nothing new.
     pub always_allowed: bool,
     /// How far the effect of a call can be proven.
@@ -149,6 +153,7 @@ impl ToolSpec {
             runs_processes: false,
             leaves_sandbox: false,
             only_reads: false,
+            takes_effect_once: false,
             always_allowed: false,
             tier: EvidenceTier::Recorded,
             records_output: false,
@@ -162,6 +167,11 @@ impl ToolSpec {
     /// Whether a call by a specialist needs the kernel sandbox or an approval.
     pub fn needs_approval(&self) -> bool {
         self.level == ToolLevel::Critical
+    }
+
+    /// Whether a call with an unknown outcome can be repeated.
+    pub fn can_be_repeated(&self) -> bool {
+        self.only_reads || self.takes_effect_once
     }
 
     /// Whether a probe of a plugin can call the tool: it reads files, or requests a URL.

@@ -17,7 +17,8 @@ use std::time::Duration;
 type Attempt = (u32, u32);
 
 impl Decider<'_> {
-    fn is_current(&self, ix: InstanceIx, attempt: Attempt, status: StepStatus) -> bool {
+    /// Whether an input belongs to the current attempt of an instance with this status.
+    pub(super) fn is_current(&self, ix: InstanceIx, attempt: Attempt, status: StepStatus) -> bool {
         self.exists(ix)
             && (self.instance(ix).iteration, self.instance(ix).attempt) == attempt
             && self.instance(ix).status == status

@@ -57,6 +57,7 @@ impl Decider<'_> {
             | Event::Ready { .. }
             | Event::Started { .. }
             | Event::Continued { .. }
+            | Event::Exchanged { .. }
             | Event::Recorded { .. }
             | Event::AttemptEnded { .. }
             | Event::Judged { .. }

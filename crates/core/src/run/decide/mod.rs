@@ -6,6 +6,7 @@ mod cancel;
 mod child;
 mod conclude;
 mod evaluated;
+mod exchange;
 mod hook;
 mod merge;
 mod preset;
@@ -21,6 +22,7 @@ use super::event::{Event, InstanceIx};
 use super::input::{Envelope, Input};
 use super::instance::Instance;
 use super::state::State;
+use crate::evidence::Heard;
 use crate::redaction::Masked;
 use kb_base::value::{Digest, Timestamp};
 use kb_language::definition::Step;
@@ -33,6 +35,8 @@ pub struct Decision {
     pub events: Vec<Masked<Event>>,
     /// Effects to perform once the events are stored.
     pub effects: Vec<Effect>,
+    /// The answer to an [`Input::Exchanged`], to give once the events are stored; `None` if the attempt is over.
+    pub heard: Option<Heard>,
 }
 
 /// Decides what follows from an input, and folds the events into the state.
@@ -84,6 +88,9 @@ impl Decider<'_> {
             }
             Input::Recorded { instance, iteration, attempt, record } => {
                 self.recorded(instance, (iteration, attempt), record.into_inner())
+            }
+            Input::Exchanged { instance, iteration, attempt, call, exchange } => {
+                self.exchanged(instance, (iteration, attempt), call, exchange.into_inner())
             }
             Input::AttemptEnded { instance, iteration, attempt, report } => {
                 self.attempt_ended(instance, (iteration, attempt), report.into_inner())

@@ -80,10 +80,12 @@ where
         duration_ms: started.elapsed().as_millis() as u64,
         alone: overlap.is_none_or(|own| own.was_alone()),
     };
-    let kept = if request.confined.now() == confined {
-        keep::prepare(cache, host, &request, made).await
-    } else {
+    let kept = if request.confined.now() != confined {
         Err("another step could write while it executed".to_owned())
+    } else if recording.has_exchanged() {
+        Err("it used channels or the blackboard, which other steps of its run read and write".to_owned())
+    } else {
+        keep::prepare(cache, host, &request, made).await
     };
     let note = match kept {
         Ok(()) => return outcome,

@@ -5,6 +5,7 @@ mod code_files;
 mod code_find;
 mod code_outline;
 mod declared;
+mod exchange_tools;
 mod file_tool;
 mod fs_delete;
 mod fs_edit;
@@ -52,6 +53,12 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(memory_tools::feedback()),
         Arc::new(memory_tools::query()),
         Arc::new(memory_tools::contribute()),
+        Arc::new(exchange_tools::publish()),
+        Arc::new(exchange_tools::subscribe()),
+        Arc::new(exchange_tools::ack()),
+        Arc::new(exchange_tools::unsubscribe()),
+        Arc::new(exchange_tools::blackboard_write()),
+        Arc::new(exchange_tools::blackboard_read()),
         Arc::new(output_read::OUTPUT_READ),
         Arc::new(output_read::ARTIFACT_GET),
     ]
