@@ -124,6 +124,7 @@ pub use kb_import as import;
 pub use kb_jsonrpc as jsonrpc;
 pub use kb_knowledge as knowledge;
 pub use kb_language::{definition, expression, plan, schedule, toolspec};
+pub use kb_learning as learning;
 pub use kb_mcp as mcp;
 pub use kb_mcpclient as mcpclient;
 pub use kb_memory as memory;

@@ -8,7 +8,7 @@ use kb_service::service::runs::ProjectContext;
 use kb_service::service::{self, Environment};
 use std::path::PathBuf;
 
-/// Write the journal, its large values and the state of triggers to a file
+/// Write the journal, its large values, the state of triggers and the memory to a file
 ///
 /// The file is a consistent copy, also while runs execute. `--restore` creates the state folder of a
 /// project from it, with its triggers paused.

@@ -25,6 +25,7 @@ mod goal;
 mod hidden_input;
 mod index;
 mod init;
+mod learn;
 mod logging;
 mod lsp;
 mod man;
@@ -54,6 +55,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use exit::{CliResult, Exit};
 use index::IndexCommand;
 use kb_service::service::{Environment, Redactors};
+use learn::LearnCommand;
 use logging::Logging;
 use mcp::McpCommand;
 use memory::MemoryCommand;
@@ -122,6 +124,9 @@ enum KbCommand {
     /// Show, add, approve and forget what is remembered across runs
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// See what recorded runs say about specialists, and apply what follows
+    #[command(subcommand)]
+    Learn(LearnCommand),
     /// List, enable, pause and fire triggers
     #[command(subcommand, visible_alias = "triggers")]
     Trigger(TriggerCommand),
@@ -223,6 +228,7 @@ fn dispatch(
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
         Some(KbCommand::Mcp(command)) => mcp::run(command, &environment, terminal),
         Some(KbCommand::Memory(command)) => memory::run(command, &environment, terminal),
+        Some(KbCommand::Learn(command)) => learn::run(command, &environment, terminal),
         Some(KbCommand::Serve(args)) => serve::run(args, logging.format, &environment, terminal),
         Some(KbCommand::Trigger(command)) => trigger::run(command, &environment, terminal),
         Some(KbCommand::Notify(args)) => notify::run(args, &environment, terminal),

@@ -64,6 +64,7 @@ const MODULES: &[Module] = &[
     impure("llm", "model tiers, providers, prices, scripts and recordings"),
     impure("agent", "conversations with coding agents: the Agent Client Protocol, limits, what they report"),
     impure("specialist", "the agent loop: a conversation is the fold of its records"),
+    pure("learning", "what attempts of specialists came to, with bounds, and what follows from it"),
     pure("goal", "from the answer of a planner to a playbook: schema, checks before and after the work"),
     pure("import", "files of other tools, translated into playbooks and specialists"),
     impure("isolation", "worktrees and copies of steps, and the merge of their changes"),

@@ -49,6 +49,16 @@ impl MemoryStore {
         state_dir.join(Self::FILE).is_file()
     }
 
+    /// Writes a consistent copy to a new file, while other processes go on.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::Database`] if the database cannot be read, or the file exists.
+    pub fn copy_to(&self, path: &Path) -> Result<(), MemoryError> {
+        self.connection().execute("VACUUM INTO ?1", [path.to_string_lossy()])?;
+        Ok(())
+    }
+
     fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,33 +1,44 @@
 //! Backups of the state folder, and their restoration.
 
-use super::ServiceError;
 use super::runs::ProjectContext;
+use super::{ServiceError, memory};
 use crate::trigger::TriggerStore;
 use kb_engine::journal::{self, Backup};
+use kb_memory::MemoryStore;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a consistent copy of the journal, its blobs and the state of triggers to a file, while runs go
+/// Writes a consistent copy of the journal, its blobs, the state of triggers and the memory to a file, while runs go
 /// on. The triggers are copied first: every run that they name as started is in the journal.
 pub fn back_up(context: &ProjectContext, file: &Path) -> Result<Backup, ServiceError> {
     let journal = context.journal(Default::default())?;
-    let mut others = Vec::new();
-    if TriggerStore::exists_in(&context.state_dir) {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".backup-{}-{count}.sqlite3", std::process::id());
-        let copy = context.state_dir.join(name);
-        let _ = std::fs::remove_file(&copy);
-        let copied = TriggerStore::open(&context.state_dir)?.copy_to(&copy);
-        let bytes = copied.map(|()| std::fs::read(&copy));
-        let _ = std::fs::remove_file(&copy);
-        let bytes = bytes?.map_err(|error| {
-            journal::JournalError::Broken(format!("the copy of the triggers is lost: {error}"))
-        })?;
-        others.push((TriggerStore::FILE, bytes));
+    let (folder, mut others) = (&*context.state_dir, Vec::new());
+    if TriggerStore::exists_in(folder) {
+        let store = TriggerStore::open(folder)?;
+        others.push((TriggerStore::FILE, copied(folder, |copy| Ok(store.copy_to(copy)?))?));
+    }
+    if MemoryStore::exists_in(folder) {
+        let store = MemoryStore::open(folder).map_err(memory::failed)?;
+        let copy = |copy: &Path| store.copy_to(copy).map_err(memory::failed);
+        others.push((MemoryStore::FILE, copied(folder, copy)?));
     }
     Ok(journal.back_up(&context.environment.absolute(file), &others)?)
+}
+
+/// The content of a database, through a copy in the state folder that is removed again.
+fn copied(
+    folder: &Path,
+    copy_to: impl FnOnce(&Path) -> Result<(), ServiceError>,
+) -> Result<Vec<u8>, ServiceError> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let copy = folder.join(format!(".backup-{}-{count}.sqlite3", std::process::id()));
+    let _ = std::fs::remove_file(&copy);
+    let bytes = copy_to(&copy).map(|()| std::fs::read(&copy));
+    let _ = std::fs::remove_file(&copy);
+    let lost = |error| journal::JournalError::Broken(format!("the copy is lost: {error}"));
+    Ok(bytes?.map_err(lost)?)
 }
 
 /// What was restored.

@@ -39,6 +39,8 @@ pub enum ResourceKind {
     Cached,
     /// A remembered sentence, by its id.
     MemoryEntry,
+    /// A suggestion of `kb learn`.
+    Suggestion,
     /// A file that was named on the command line.
     File,
 }
@@ -60,6 +62,7 @@ impl fmt::Display for ResourceKind {
             ResourceKind::Artifact => "artifact",
             ResourceKind::Cached => "stored result or step",
             ResourceKind::MemoryEntry => "memory entry",
+            ResourceKind::Suggestion => "suggestion",
             ResourceKind::File => "file",
         })
     }

@@ -174,7 +174,7 @@ impl Opened {
 }
 
 /// The error of a use case.
-fn failed(error: MemoryError) -> ServiceError {
+pub(super) fn failed(error: MemoryError) -> ServiceError {
     match error {
         MemoryError::Refused { message, help } => {
             ServiceError::refused(Failure::new(Code::MEMORY_REFUSED, message).help(help))

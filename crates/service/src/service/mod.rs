@@ -28,6 +28,7 @@ mod formatting;
 mod hook_secrets;
 mod importing;
 mod indexing;
+mod learning;
 mod matching;
 mod mcp_servers;
 mod memory;
@@ -101,6 +102,9 @@ pub use kb_language::plan::ConfinedAhead;
 pub use kb_memory::{
     Entry as MemoryEntry, Forgotten, Hit as MemoryHit, Kind as MemoryKind, Query as MemoryQuery,
     State as MemoryState, Stats as MemoryStats,
+};
+pub use learning::{
+    Applied, Learned, ROUTES, Suggestion, apply_suggestion, learned, write_suggestions,
 };
 pub use matching::{Choice, Match, choose, match_phrase};
 pub use mcp_servers::{

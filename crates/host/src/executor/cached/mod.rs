@@ -83,7 +83,8 @@ where
     let kept = if request.confined.now() != confined {
         Err("another step could write while it executed".to_owned())
     } else if recording.has_exchanged() {
-        Err("it used channels or the blackboard, which other steps of its run read and write".to_owned())
+        Err("it used channels or the blackboard, which other steps of its run read and write"
+            .to_owned())
     } else {
         keep::prepare(cache, host, &request, made).await
     };

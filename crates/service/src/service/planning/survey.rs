@@ -1,5 +1,6 @@
 //! What a planner is told about the files of the project: paths, and how it is built. All of it is data.
 
+use crate::service::learning::ROUTES;
 use crate::service::{Project, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
@@ -47,7 +48,8 @@ pub(super) fn survey(project: &Project) -> Result<String, ServiceError> {
         ));
     }
     if may_read(project) {
-        for name in TELLING.iter().filter(|name| manifest.files.contains_key(**name)) {
+        let telling = TELLING.iter().chain([&ROUTES]);
+        for name in telling.filter(|name| manifest.files.contains_key(**name)) {
             let Ok(bytes) = workspace.read_file(name) else { continue };
             let content: String = String::from_utf8_lossy(&bytes).chars().take(EXCERPT).collect();
             text.push_str(&format!("\n== beginning of {name} ==\n{content}\n"));

@@ -1,0 +1,170 @@
+//! The attempts of recorded runs, and what they suggest.
+
+use crate::service::runs::ProjectContext;
+use crate::service::{Environment, ServiceError};
+use kb_base::value::{Json, Money, OutcomeKind};
+use kb_core::evidence::{Payload, Verdict};
+use kb_core::run::{Event, RunStatus};
+use kb_engine::inspect::{
+    Frozen, RunFilter, SpecialistAttempt, audit, list_rows, specialist_attempts,
+};
+use kb_engine::journal::{Journal, RunRow};
+use kb_learning::{Advice, AttemptFact, Row, TaskKind, suggestions, table};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The folder of the plans of `kb do`.
+const PLANS: &str = ".kb/plans/";
+
+/// What recorded runs say.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Learned {
+    /// Runs that count: they ended, and their journals verify.
+    pub runs: usize,
+    /// Runs whose record does not verify; they do not count.
+    pub unverified: usize,
+    /// Runs with a script in place of a model; they do not count.
+    pub scripted: usize,
+    /// By specialist, kind of task and tier.
+    pub rows: Vec<Row>,
+    /// What follows from it.
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// Something that a person can apply.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Suggestion {
+    /// The id for `kb learn apply`, the same as long as it suggests the same.
+    pub id: String,
+    /// What to do, in one sentence.
+    pub text: String,
+    /// What it rests on; null for a plan.
+    pub advice: Option<Advice>,
+    /// The runs of a plan that reached their goal; empty for other suggestions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<String>,
+}
+
+/// Reads the newest runs of the project, `limit` at most.
+///
+/// # Errors
+///
+/// The project or its journal cannot be read. A single run that cannot be read does not count.
+pub fn learned(environment: &Environment, limit: usize) -> Result<Learned, ServiceError> {
+    let context = ProjectContext::find(environment)?;
+    let journal = context.journal(Default::default())?;
+    let statuses = vec![RunStatus::Succeeded, RunStatus::Failed];
+    let rows = list_rows(&*journal, &RunFilter { statuses, ..RunFilter::newest(limit) })?;
+    let mut learned = Learned::default();
+    let (mut facts, mut plans) = (Vec::new(), BTreeMap::new());
+    for row in rows {
+        if !verifies(&journal, &row) {
+            learned.unverified += 1;
+            continue;
+        }
+        let Ok(frozen) = Frozen::of_run(&*journal, &row.run) else {
+            learned.unverified += 1;
+            continue;
+        };
+        if frozen.script.is_some() {
+            learned.scripted += 1;
+            continue;
+        }
+        learned.runs += 1;
+        let attempts = specialist_attempts(&journal, &row.run).unwrap_or_default();
+        facts.extend(attempts.iter().map(|attempt| fact(&row, attempt)));
+        if let Some(path) = reached_goal(&*journal, &row, &frozen) {
+            plans.entry(path).or_insert_with(Vec::new).push(row.run.to_string());
+        }
+    }
+    learned.rows = table(&facts);
+    let advice = suggestions(&learned.rows).into_iter().map(suggestion);
+    let is_there = |path: &String| context.root.join(path).is_file();
+    let plans = plans.into_iter().filter(|(path, _)| is_there(path)).map(plan);
+    learned.suggestions = advice.chain(plans).collect();
+    Ok(learned)
+}
+
+/// Whether the record of a run is as it was written: chain, blobs and verdicts.
+fn verifies(journal: &Arc<dyn Journal>, row: &RunRow) -> bool {
+    audit(journal, row.run.as_str(), None).is_ok_and(|audit| audit.holds)
+}
+
+fn fact(row: &RunRow, attempt: &SpecialistAttempt) -> AttemptFact {
+    AttemptFact {
+        specialist: attempt.specialist.clone(),
+        kind: TaskKind::of(&attempt.task),
+        tier: attempt.tier,
+        run: row.run.to_string(),
+        attempt: attempt.attempt,
+        accepted: accepted(attempt.outcome, attempt.verdict),
+        cost_usd: attempt.usage.cost_usd.map(Money::usd),
+        ms: attempt.ms,
+    }
+}
+
+/// Whether the work was accepted by a gate or failed by the fault of the specialist; `None` if neither is known.
+fn accepted(outcome: OutcomeKind, verdict: Option<Verdict>) -> Option<bool> {
+    match outcome {
+        OutcomeKind::Ok => match verdict? {
+            Verdict::Passed => Some(true),
+            Verdict::Failed => Some(false),
+            Verdict::Inconclusive | Verdict::Unchecked => None,
+        },
+        OutcomeKind::ValidationFailed | OutcomeKind::GateFailed | OutcomeKind::Stuck => Some(false),
+        OutcomeKind::Transient
+        | OutcomeKind::Exit(_)
+        | OutcomeKind::Timeout
+        | OutcomeKind::ToolError
+        | OutcomeKind::GateInconclusive
+        | OutcomeKind::GateUnchecked
+        | OutcomeKind::PolicyDenied
+        | OutcomeKind::Cancelled
+        | OutcomeKind::Unknown => None,
+    }
+}
+
+/// The file of the plan of a run that reached its goal, as its checks decided.
+fn reached_goal(journal: &dyn Journal, row: &RunRow, frozen: &Frozen) -> Option<String> {
+    let plan = frozen.files.iter().find(|file| file.path.starts_with(PLANS))?;
+    if row.status != RunStatus::Succeeded {
+        return None;
+    }
+    let events = journal.events(&row.run, 0).ok()?;
+    let outputs = events.iter().rev().find_map(|stored| match &*stored.event {
+        Event::RunEnded { outputs: Payload::Inline(outputs), .. } => Some(outputs.clone()),
+        _ => None,
+    })?;
+    (outputs.get("goal").and_then(Json::as_str) == Some("complete")).then(|| plan.path.clone())
+}
+
+fn suggestion(advice: Advice) -> Suggestion {
+    let (id, text) = match &advice {
+        Advice::Tier { specialist, kind, from, to, .. } => {
+            let kind = kind.as_str();
+            (
+                format!("tier-{specialist}-{kind}-{to}"),
+                format!(
+                    "start `{specialist}` with the tier `{to}` in place of `{from}`: its {kind} tasks"
+                ),
+            )
+        }
+        Advice::Route { kind, to, from, .. } => {
+            let kind = kind.as_str();
+            (
+                format!("route-{kind}-{to}-{from}"),
+                format!("give {kind} tasks to `{to}` rather than to `{from}`"),
+            )
+        }
+    };
+    Suggestion { id, text, advice: Some(advice), runs: Vec::new() }
+}
+
+fn plan((path, runs): (String, Vec<String>)) -> Suggestion {
+    let name = path.trim_start_matches(PLANS).trim_end_matches(".yml");
+    let text = format!("make a playbook of `{path}`, which reached its goal");
+    Suggestion { id: format!("playbook-{name}"), text, advice: None, runs }
+}
