@@ -19,6 +19,7 @@ mod escape;
 mod eval;
 mod exit;
 mod explain;
+mod faq;
 mod first_steps;
 mod fmt;
 mod goal;
@@ -124,6 +125,7 @@ enum KbCommand {
     /// Show, add, approve and forget what is remembered across runs
     #[command(subcommand)]
     Memory(MemoryCommand),
+    Faq(faq::Args),
     /// See what recorded runs say about specialists, and apply what follows
     #[command(subcommand)]
     Learn(LearnCommand),
@@ -227,6 +229,7 @@ fn dispatch(
         Some(KbCommand::Index(command)) => index::run(command, &environment, terminal),
         Some(KbCommand::Lsp(args)) => lsp::run(&args, &environment),
         Some(KbCommand::Mcp(command)) => mcp::run(command, &environment, terminal),
+        Some(KbCommand::Faq(args)) => faq::run(args, &environment, terminal),
         Some(KbCommand::Memory(command)) => memory::run(command, &environment, terminal),
         Some(KbCommand::Learn(command)) => learn::run(command, &environment, terminal),
         Some(KbCommand::Serve(args)) => serve::run(args, logging.format, &environment, terminal),

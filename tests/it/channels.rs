@@ -98,7 +98,7 @@ fn steps_exchange_messages_and_values_with_the_answers_of_the_document() {
         assert!(a.contains(text), "{text}\n{a}");
     }
     let shown = scratch.kb(&["run", "logs", "@last"]).code(0).out;
-    assert!(shown.contains("ps-1 to `news`: The port - [admin]: is 8080"), "{shown}");
+    assert!(shown.contains("ps-1 `news`: The port - [admin]: is 8080"), "{shown}");
     scratch.kb(&["run", "verify", "@last"]).code(0);
 }
 
@@ -146,16 +146,14 @@ steps:
 #[test]
 fn secrets_are_masked_in_messages_and_values() {
     let scratch = project("  - {id: a, specialist: helper, task: Tell.}\n");
-    let text = scratch.read("playbooks/talk.yml");
-    let text = text.replace("steps:", "secrets: {token: {env: TOKEN}}\nsteps:");
-    scratch.write("playbooks/talk.yml", &text);
+    scratch.write(".kb/kb.config.yml", "secrets: {token: 'env:TOKEN'}\n");
     scratch.write(
         "script.yml",
         "schema: kb.script/1
 steps:
   a:
-    - calls: [{tool: publish, args: {channel: hunter22-secret, message: it is hunter22-secret}}]
-    - calls: [{tool: blackboard_write, args: {key: hunter22-secret, value: aHVudGVyMjItc2VjcmV0}}]
+    - calls: [{tool: publish, args: {channel: aHVudGVyMjItc2VjcmV0, message: it is aHVudGVyMjItc2VjcmV0}}]
+    - calls: [{tool: blackboard_write, args: {key: aHVudGVyMjItc2VjcmV0, value: aHVudGVyMjItc2VjcmV0}}]
     - output: {summary: done}
 ",
     );

@@ -55,10 +55,14 @@ fn calls(n: usize) -> String {
         // With a check that passes.
         0 => format!("{{tool: 'memory:propose', args: {{kind: fact, text: {text}, {checks}}}}}"),
         // As a contradiction of what is shared.
-        1 => format!("{{tool: 'memory:propose', args: {{kind: procedure, text: {text}, subject: host, {checks}}}}}"),
+        1 => format!(
+            "{{tool: 'memory:propose', args: {{kind: procedure, text: {text}, subject: host, {checks}}}}}"
+        ),
         2 => format!("{{tool: knowledge_contribute, args: {{content: {text}, type: fact}}}}"),
         // Past the memory, and through the blackboard.
-        _ => format!("{{tool: 'fs:write', args: {{path: .kb/memory/p{n}.md, content: {text}}}}}, {{tool: blackboard_write, args: {{key: k{n}, value: {text}}}}}, {{tool: blackboard_read, args: {{key: k{n}}}}}, {{tool: 'memory:propose', args: {{kind: fact, text: {text}, {checks}}}}}"),
+        _ => format!(
+            "{{tool: 'fs:write', args: {{path: .kb/memory/p{n}.md, content: {text}}}}}, {{tool: blackboard_write, args: {{key: k{n}, value: {text}}}}}, {{tool: blackboard_read, args: {{key: k{n}}}}}, {{tool: 'memory:propose', args: {{kind: fact, text: {text}, {checks}}}}}"
+        ),
     };
     let feedback = "{tool: 'memory:feedback', args: {id: shared, outcome: didNotHelp}}";
     format!(
@@ -76,7 +80,10 @@ fn of_forty_poisoned_documents_none_is_verified_shared_or_shown_to_another_run()
         (".kb/specialists/helper.yml", SPECIALIST),
         (".kb/kb.config.yml", "memory: {enabled: true}\n"),
         (".kb/memory/shared.md", shared),
-        ("playbooks/ask.yml", "schema: kb.playbook/1\nid: ask\nsteps:\n  - {id: a, specialist: helper, task: Which host is it?}\n"),
+        (
+            "playbooks/ask.yml",
+            "schema: kb.playbook/1\nid: ask\nsteps:\n  - {id: a, specialist: helper, task: Which host is it?}\n",
+        ),
     ]);
     for (n, document) in DOCUMENTS.iter().enumerate() {
         let document = document.replace("TOKEN", &format!("exfil-{n}.example"));
@@ -85,7 +92,10 @@ fn of_forty_poisoned_documents_none_is_verified_shared_or_shown_to_another_run()
         script += &calls(n);
     }
     // A step that reads no document is told of one by the summary of another step.
-    let _ = writeln!(playbook, "  - {{id: q, dependsOn: [p0], specialist: helper, task: \"Go on: {{{{p0.output.summary}}}}\"}}");
+    let _ = writeln!(
+        playbook,
+        "  - {{id: q, dependsOn: [p0], specialist: helper, task: \"Go on: {{{{p0.output.summary}}}}\"}}"
+    );
     script += "  q:\n    - calls: [{tool: 'memory:propose', args: {kind: fact, text: 'All use exfil-q.example', checks: [{file: docs/0.md}]}}]\n    - output: {summary: done}\n";
     scratch.write("playbooks/read.yml", &playbook);
     scratch.write("script.yml", &script);

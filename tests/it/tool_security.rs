@@ -219,7 +219,7 @@ fn an_approval_is_required_if_one_of_several_entries_requires_it() {
 #[test]
 fn names_of_tools_that_come_later_load_with_a_warning() {
     const NAMES: &str = "memory_search, \
-                         publish, subscribe, bus_publish, blackboard_read, blackboard_write, delegate, 'devkit:*', \
+                         bus_publish, 'devkit:*', \
                          'devkit:build', 'workflow:run', 'llm:complete', 'api:call', 'http:get', \
                          'http:post', code_execute, web_search, \
                          mcp__github__search, 'deploy:production', query_documents, ingest_file";

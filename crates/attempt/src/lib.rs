@@ -4,6 +4,7 @@
 //! that starts them (`engine`). Start at [`Request`] and [`Outcome`].
 
 mod blocking;
+mod child_run_id;
 mod context;
 mod executor;
 mod gate;
@@ -19,6 +20,7 @@ mod tree;
 mod work;
 
 pub use blocking::run_blocking;
+pub use child_run_id::child_run_id;
 pub use context::{Context, Shutdown};
 pub use executor::Executor;
 pub use gate::{GateOf, GateRequest, JudgeSubject, Received};

@@ -69,7 +69,7 @@ const WORDS: [(TaskKind, &[&str]); 7] = [
     ),
 ];
 
-/// Words of a task that are looked at.
+/// Words of a task that are read.
 const FIRST: usize = 12;
 
 impl TaskKind {

@@ -5,10 +5,12 @@
 
 mod bounds;
 mod kind;
+mod recurring;
 mod suggest;
 mod table;
 
 pub use bounds::{Share, wilson};
 pub use kind::TaskKind;
+pub use recurring::{MIN_RUNS, NoteKind, Recurring, RunNote, recurring};
 pub use suggest::{Advice, MIN_DECIDED, suggestions};
 pub use table::{AttemptFact, Row, table};

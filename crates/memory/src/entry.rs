@@ -229,7 +229,10 @@ pub(crate) fn rfc3339<S: Serializer>(at: &Timestamp, out: S) -> Result<S::Ok, S:
     out.serialize_str(&at.rfc3339())
 }
 
-fn rfc3339_or_null<S: Serializer>(at: &Option<Timestamp>, out: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn rfc3339_or_null<S: Serializer>(
+    at: &Option<Timestamp>,
+    out: S,
+) -> Result<S::Ok, S::Error> {
     at.map(Timestamp::rfc3339).serialize(out)
 }
 

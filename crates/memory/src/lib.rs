@@ -9,6 +9,7 @@
 mod draft;
 mod entry;
 mod error;
+mod faq;
 mod folder;
 mod name;
 mod recall;
@@ -19,6 +20,7 @@ mod store;
 pub use draft::{Draft, Proposal};
 pub use entry::{Anchor, Entry, Kind, Scope, State, Trust};
 pub use error::MemoryError;
+pub use faq::{FAQ, FaqCategory, FaqEntry, FaqRequest, FaqStats, LEAST_HELPFUL};
 pub use folder::read_folder;
 pub use recall::Recall;
 pub use same_text::same_text_key;

@@ -1,5 +1,6 @@
 //! `kb learn apply`
 
+use super::runs::RUNS;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
 use kb_service::service::{self, Environment};
@@ -16,7 +17,7 @@ pub(in crate::cli) struct Args {
     #[arg(long = "as", value_name = "PLAYBOOK")]
     name: Option<String>,
     /// How many of the newest runs are read
-    #[arg(long, value_name = "N", default_value_t = super::RUNS)]
+    #[arg(long, value_name = "N", default_value_t = RUNS)]
     runs: usize,
     /// Print a JSON object
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! `kb learn …`: what recorded runs say about specialists.
 
 mod apply;
+mod runs;
 mod show;
 mod suggest;
 
@@ -26,6 +27,3 @@ pub(super) fn run(
         LearnCommand::Apply(args) => apply::run(&args, environment, terminal),
     }
 }
-
-/// How many of the newest runs are read.
-const RUNS: usize = 500;

@@ -1,5 +1,6 @@
 //! `kb learn show`
 
+use super::runs::RUNS;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::Table;
 use crate::cli::render::time;
@@ -14,7 +15,7 @@ use kb_service::service::{self, Environment, Learned};
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// How many of the newest runs are read
-    #[arg(long, value_name = "N", default_value_t = super::RUNS)]
+    #[arg(long, value_name = "N", default_value_t = RUNS)]
     runs: usize,
     /// Print a JSON object
     #[arg(long)]

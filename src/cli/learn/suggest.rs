@@ -1,5 +1,6 @@
 //! `kb learn suggest`
 
+use super::runs::RUNS;
 use super::show::counts;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::{TITLE, Terminal, paint};
@@ -12,7 +13,7 @@ use kb_service::service::{self, Environment};
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// How many of the newest runs are read
-    #[arg(long, value_name = "N", default_value_t = super::RUNS)]
+    #[arg(long, value_name = "N", default_value_t = RUNS)]
     runs: usize,
     /// Write no files
     #[arg(long)]

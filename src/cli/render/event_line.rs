@@ -81,13 +81,14 @@ fn describe(event: &Event, seen: &EventClock) -> Option<String> {
             verdict_line(*verdict, *confidence, reason.as_deref(), checks)
         }
         Body::StepMerged { trees } => merged_line(trees),
-        Body::LoopPass { pass, done, until } => loop_pass(event.at, *pass, *done, until.as_deref()),
+        Body::LoopPass(own) => loop_pass(event.at, own.pass, own.done, own.until.as_deref()),
         Body::RecoveryApplied(applied) => recovery(applied),
         // The call of the tool is shown.
         Body::ChannelSubscribe(_)
         | Body::ChannelAck(_)
         | Body::ChannelUnsubscribe(_)
         | Body::BlackboardRead(_) => return None,
+        Body::Delegate(to) => said("delegated to", &to.agent, &to.task),
         Body::ChannelPublish(sent) => said(&sent.id, &sent.channel, &sent.data),
         Body::BlackboardWrite(set) => {
             said("blackboard", set.key.as_deref()?, set.value.as_deref()?)

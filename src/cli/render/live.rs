@@ -239,6 +239,7 @@ impl Renderer for Live {
             | Body::ChannelUnsubscribe(_)
             | Body::BlackboardWrite(_)
             | Body::BlackboardRead(_)
+            | Body::Delegate(_)
             | Body::LoopPass { .. }
             | Body::StepMerged { .. }
             | Body::CacheHit(_)

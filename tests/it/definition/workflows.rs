@@ -113,7 +113,7 @@ fn problems_of_a_specialist_are_told_together() {
     insta::assert_snapshot!(said, @"
     error KB0106 3:1 unknown key `rol` in a specialist | did you mean `role`?
     error KB0217 4:9 unknown tool `fs:raed` | did you mean `fs:read`?
-    error KB0217 4:18 unknown tool `zz:*` | known tools: fs:read, fs:list, fs:search, fs:exists, code:outline, code:find-definition, code:find-usages, mind:query, mind:outline, fs:write, fs:edit, fs:delete, git:commit, shell:exec, http:request, http:fetch, memory:search, memory:propose, memory:feedback, knowledge_query, knowledge_contribute, output:read, artifact:get
+    error KB0217 4:18 unknown tool `zz:*` | known tools: fs:read, fs:list, fs:search, fs:exists, code:outline, code:find-definition, code:find-usages, mind:query, mind:outline, fs:write, fs:edit, fs:delete, git:commit, shell:exec, http:request, http:fetch, memory:search, memory:propose, memory:feedback, knowledge_query, knowledge_contribute, faq:search, faq:write, faq:delete, faq:mark-helpful, faq:mark-not-helpful, publish, subscribe, ack, unsubscribe, blackboard_write, blackboard_read, delegate, output:read, artifact:get
     error KB0112 5:13 `huge` is not a value of `tier` | write one of small, medium, large
     error KB0112 5:32 `temperature` cannot be 3 | write a number from 0 to 2
     error KB0112 5:47 `maxTokens` cannot be 0 | write a whole number of at least 1

@@ -490,6 +490,8 @@ pub(super) fn kind(record: &Record) -> &'static str {
         Record::BudgetWarning { .. } => "budget warning",
         Record::Phase { .. } => "phase",
         Record::Recall { .. } => "recall",
+        Record::Delegate { .. } => "delegate",
+        Record::DelegateEnded { .. } => "delegate ended",
         Record::CacheHit(_) => "cache-hit",
         Record::Note(_) => "note",
     }

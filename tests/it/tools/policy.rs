@@ -232,6 +232,18 @@ fn every_tool_has_the_names_of_the_language() {
     memory:feedback Safe id,outcome -> recorded
     knowledge_query Safe query,limit -> answer
     knowledge_contribute Safe content,type,tags -> answer
+    faq:search Safe query,category,limit -> entries
+    faq:write Safe problem,solution,category,tags,relatedFiles -> id,state,duplicate
+    faq:delete Safe id -> recorded
+    faq:mark-helpful Safe id -> recorded
+    faq:mark-not-helpful Safe id -> recorded
+    publish Safe channel,message -> answer,id
+    subscribe Safe channel,check,ack -> answer,more
+    ack Safe channel,through -> answer
+    unsubscribe Safe channel -> answer
+    blackboard_write Safe key,value -> answer
+    blackboard_read Safe key -> answer
+    delegate Restricted agent,task,priority,context -> answer,status,run,output
     output:read Safe ref,offset -> content,next
     artifact:get Safe id,offset -> content,next
     ");

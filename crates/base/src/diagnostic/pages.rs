@@ -179,6 +179,7 @@ codes! {
     PLUGIN_OUTPUT = "KB0624";
     PROBE_FAILED = "KB0625";
     BUS_REFUSED = "KB0626";
+    DELEGATION_REFUSED = "KB0627";
     RESPONSE_UNUSABLE = "KB0622";
     // `KB07xx`: models and providers.
     NO_MODEL = "KB0701";

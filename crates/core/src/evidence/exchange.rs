@@ -12,7 +12,7 @@ pub enum Exchange {
     Publish {
         /// Name of the channel.
         channel: String,
-        /// The message.
+        /// The text that subscribers receive.
         message: String,
     },
     /// Receives the messages of a channel from now on, and asks for those that were not acknowledged.
@@ -41,7 +41,7 @@ pub enum Exchange {
     Write {
         /// Name of the value.
         key: String,
-        /// The value.
+        /// The text that takes the place of the earlier one.
         value: String,
     },
     /// Reads a value of the blackboard.

@@ -204,6 +204,30 @@ pub enum Record {
         /// One line for each entry, with its age and evidence.
         text: String,
     },
+    /// A specialist is about to give a task to another one, which works in a child run.
+    #[serde(rename_all = "camelCase")]
+    Delegate {
+        /// Id of the tool call.
+        call: String,
+        /// Id of the specialist that gets the task.
+        agent: String,
+        /// The start of the task.
+        task: String,
+        /// Id of the child run.
+        run: RunId,
+        /// Level of the child run below the first run, from 1.
+        depth: u32,
+        /// Lower is more urgent.
+        priority: u32,
+    },
+    /// The child run of a delegated task ended, or was stopped.
+    #[serde(rename_all = "camelCase")]
+    DelegateEnded {
+        /// Id of the tool call.
+        call: String,
+        /// What the child run used that was not reported before.
+        usage: Usage,
+    },
     /// The attempt took a stored result in place of its work.
     CacheHit(Box<CacheHit>),
     /// A message for the log, such as a repair turn, a fallback model or a warning.

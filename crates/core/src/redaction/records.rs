@@ -76,7 +76,12 @@ impl Mask for Record {
             record @ (Record::Observed { .. }
             | Record::Reservation { .. }
             | Record::ChildRun { .. }
-            | Record::ChildRunEnded { .. }) => record,
+            | Record::ChildRunEnded { .. }
+            | Record::DelegateEnded { .. }) => record,
+            Record::Delegate { call, agent, task, run, depth, priority } => {
+                let (agent, task) = (agent.masked_by(redactor), task.masked_by(redactor));
+                Record::Delegate { call, agent, task, run, depth, priority }
+            }
             Record::Output { parts, omitted } => {
                 Record::Output { parts: parts.masked_by(redactor), omitted }
             }

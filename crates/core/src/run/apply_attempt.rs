@@ -37,6 +37,8 @@ impl State {
             | Record::BudgetWarning { .. }
             | Record::Phase { .. }
             | Record::Recall { .. }
+            | Record::Delegate { .. }
+            | Record::DelegateEnded { .. }
             | Record::Note(_) => {}
         }
     }

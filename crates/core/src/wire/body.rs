@@ -5,7 +5,8 @@ use super::parts::{
     OutputView, PhaseView, RequestView, UsageView,
 };
 use super::{
-    BlackboardView, MessageView, QuestionView, RecoveryView, SubscriberView, VerdictsView,
+    BlackboardView, DelegateView, MessageView, PassView, QuestionView, RecoveryView,
+    SubscriberView, VerdictsView,
 };
 use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
 use crate::run::{RunStatus, StepStatus};
@@ -263,17 +264,12 @@ pub enum Body {
     /// A step read the blackboard.
     #[schemars(rename = "blackboard_read")]
     BlackboardRead(BlackboardView),
+    /// A specialist gave a task to another one.
+    #[schemars(rename = "delegate")]
+    Delegate(DelegateView),
     /// A pass of a `loop` succeeded.
     #[schemars(rename = "loop:pass")]
-    LoopPass {
-        /// The number of the pass, from 1.
-        pass: u32,
-        /// Whether `until` was true.
-        done: bool,
-        /// When the next pass starts, in RFC 3339; absent if at once or never.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        until: Option<String>,
-    },
+    LoopPass(PassView),
     /// The changes of a step with a worktree or a copy of its own were merged.
     #[schemars(rename = "step:merged")]
     StepMerged {

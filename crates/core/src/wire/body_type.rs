@@ -33,6 +33,7 @@ impl Body {
             Body::ChannelUnsubscribe(_) => "channel_unsubscribe",
             Body::BlackboardWrite(_) => "blackboard_write",
             Body::BlackboardRead(_) => "blackboard_read",
+            Body::Delegate(_) => "delegate",
             Body::LoopPass { .. } => "loop:pass",
             Body::StepMerged { .. } => "step:merged",
             Body::CacheHit(_) => "cache:hit",

@@ -9,12 +9,14 @@ mod body;
 mod body_type;
 mod definition_view;
 mod event;
+mod exchange_body;
 mod exchange_views;
 mod following;
 mod instance_reason;
 mod instances;
 mod otlp;
 mod parts;
+mod pass_view;
 mod problem;
 mod question_view;
 mod record_body;
@@ -35,7 +37,7 @@ pub use crate::run::{Question, QuestionKind, RunStatus, StepStatus};
 pub use body::Body;
 pub use definition_view::{DefinitionView, ParamView, StepOutline};
 pub use event::{Event, InstanceRef, VERSION};
-pub use exchange_views::{BlackboardView, MessageView, SubscriberView};
+pub use exchange_views::{BlackboardView, DelegateView, MessageView, SubscriberView};
 pub use following::FollowingStep;
 pub use kb_base::value::RecoveryHint;
 pub use otlp::trace_request;
@@ -43,6 +45,7 @@ pub use parts::{
     BlobRef, CacheHitView, CheckView, ErrorView, EvidenceView, FileChange, KeptView, MergedView,
     OutputView, PhaseView, RequestView, UsageView, change_kind_name,
 };
+pub use pass_view::PassView;
 pub use problem::Problem;
 pub use question_view::QuestionView;
 pub use recovery_view::RecoveryView;

@@ -1,6 +1,7 @@
 //! Public events from the records of attempts.
 
 use super::Body;
+use super::exchange_views::DelegateView;
 use super::parts::{
     CacheHitView, ErrorView, EvidenceView, FileChange, OutputView, PhaseView, RequestView,
     inline_or_blob,
@@ -52,6 +53,15 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
             level: Severity::Info,
             text: format!("shown of the memory: {}", entries.join(", ")),
         },
+        Record::Delegate { agent, task, run, depth, priority, .. } => {
+            Body::Delegate(DelegateView {
+                agent: agent.clone(),
+                task: task.clone(),
+                child: run.to_string(),
+                depth: *depth,
+                priority: *priority,
+            })
+        }
         Record::CacheHit(hit) => Body::CacheHit(Box::new(CacheHitView::from(&**hit))),
         Record::Output { parts, omitted } => {
             let (output, output_blob) = inline_or_blob(Some(parts));
@@ -64,6 +74,7 @@ pub(super) fn record_body(record: &Record) -> Option<Body> {
         // `ask:answered` shows an approval.
         Record::Approval { .. }
         | Record::Reservation { .. }
+        | Record::DelegateEnded { .. }
         | Record::Compression { .. }
         | Record::Observed { .. } => {
             return None;

@@ -153,6 +153,7 @@ impl Spans {
             | Body::ChannelUnsubscribe(_)
             | Body::BlackboardWrite(_)
             | Body::BlackboardRead(_)
+            | Body::Delegate(_)
             | Body::ChildStart { .. }
             | Body::ChildEnd { .. }
             | Body::RunEnd { .. } => {}

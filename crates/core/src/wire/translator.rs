@@ -2,13 +2,14 @@
 
 use super::Body;
 use super::event::{Event, InstanceRef};
-use super::exchange_views::exchange_body;
+use super::exchange_body::exchange_body;
 use super::instances::InstanceTable;
 use super::parts::{CheckView, ErrorView, MergedView, inline_or_blob};
+use super::pass_view::PassView;
 use super::question_view::QuestionView;
 use super::record_body::{record_body, stdout_cut};
 use super::recovery_view::RecoveryView;
-use crate::evidence::{Payload, Verification};
+use crate::evidence::{Payload, Record, Verification};
 use crate::redaction::Masked;
 use crate::run::{self, InstanceIx, Question, QuestionKind, RunStatus, StepStatus};
 use kb_base::diagnostic::Code;
@@ -101,19 +102,10 @@ impl Translator {
                 self.status(*instance, StepStatus::Running);
                 Vec::new()
             }
-            E::Recorded { instance, record, .. } => {
-                if let Some(cut) = stdout_cut(record)
-                    && let Some(active) = self.instances.active(*instance)
-                {
-                    active.work().stdout_cut = Some(cut);
-                }
-                record_body(record).map_or_else(Vec::new, |body| self.here(*instance, body))
-            }
+            E::Recorded { instance, record, .. } => self.recorded(*instance, record),
             E::Exchanged { instance, exchange, seq, .. } => {
-                let place = self.instances.place(*instance);
-                let author = place.as_ref().map(|place| place.instance.to_string());
-                let body = exchange_body(&author.unwrap_or_default(), exchange, *seq);
-                vec![(place, body)]
+                let author = self.instances.names(&[*instance]).concat();
+                self.here(*instance, exchange_body(&author, exchange, *seq))
             }
             E::AttemptEnded { instance, .. } => self.attempt_ended(at, *instance, event),
             E::Judged { instance, verification, .. } => self.judged(*instance, verification),
@@ -121,7 +113,7 @@ impl Translator {
             E::Waiting { instance, reason } => self.waits(*instance, reason),
             E::PassEnded { instance, pass, done, due } => {
                 let until = due.filter(|due| *due > at).map(Timestamp::rfc3339);
-                self.here(*instance, Body::LoopPass { pass: *pass, done: *done, until })
+                self.here(*instance, Body::LoopPass(PassView { pass: *pass, done: *done, until }))
             }
             E::Merging { .. } => Vec::new(),
             E::Merged { instance, trees } => {
@@ -175,6 +167,15 @@ impl Translator {
                 vec![(None, body)]
             }
         }
+    }
+
+    fn recorded(&mut self, ix: InstanceIx, record: &Record) -> Vec<(Option<InstanceRef>, Body)> {
+        if let Some(cut) = stdout_cut(record)
+            && let Some(active) = self.instances.active(ix)
+        {
+            active.work().stdout_cut = Some(cut);
+        }
+        record_body(record).map_or_else(Vec::new, |body| self.here(ix, body))
     }
 
     pub(super) fn here(&self, ix: InstanceIx, body: Body) -> Vec<(Option<InstanceRef>, Body)> {

@@ -61,6 +61,8 @@ fn is_durable_record(record: &Record, tools: &ToolCatalog) -> bool {
         | Record::BudgetWarning { .. }
         | Record::Phase { .. }
         | Record::Recall { .. }
+        | Record::Delegate { .. }
+        | Record::DelegateEnded { .. }
         | Record::Output { .. }
         | Record::Observed { .. }
         | Record::ChildRun { .. }

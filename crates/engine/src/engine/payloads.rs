@@ -216,6 +216,8 @@ impl Payloads {
             | Record::BudgetWarning { .. }
             | Record::Phase { .. }
             | Record::Recall { .. }
+            | Record::Delegate { .. }
+            | Record::DelegateEnded { .. }
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
@@ -246,6 +248,8 @@ impl Payloads {
             | Record::BudgetWarning { .. }
             | Record::Phase { .. }
             | Record::Recall { .. }
+            | Record::Delegate { .. }
+            | Record::DelegateEnded { .. }
             | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }

@@ -297,6 +297,8 @@ fn record_payloads(record: &Record) -> Vec<&Payload> {
         | Record::BudgetWarning { .. }
         | Record::Phase { .. }
         | Record::Recall { .. }
+        | Record::Delegate { .. }
+        | Record::DelegateEnded { .. }
         | Record::Approval { .. }
         | Record::ChildRun { .. }
         | Record::ChildRunEnded { .. }

@@ -10,7 +10,7 @@ use kb_language::plan::Plan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One attempt of a specialist.
+/// What one attempt of a specialist was, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpecialistAttempt {
     /// The step or item.

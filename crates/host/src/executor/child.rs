@@ -3,6 +3,7 @@
 use super::Executor;
 use futures::future::BoxFuture;
 use kb_attempt::{Context, Outcome, Request};
+use kb_base::value::DefinitionId;
 use std::sync::Arc;
 
 /// Executes child runs. The service implements it, because a child run has a journal entry and a lease
@@ -16,4 +17,6 @@ pub trait ChildRuns: Send + Sync {
         context: Context,
         executor: Arc<dyn Executor>,
     ) -> BoxFuture<'static, Outcome>;
+    /// Whether it has the plan of this definition.
+    fn knows(&self, definition: &DefinitionId) -> bool;
 }

@@ -1,6 +1,7 @@
 //! [`LocalExecutor`]: executes attempts on this machine, one module per step kind.
 
 use super::cached::{self, StepCache};
+use super::delegation::Delegation;
 use super::heard_recorder::HeardRecorder;
 use super::host_access::HostAccess;
 use super::lease::lease_lost;
@@ -16,7 +17,7 @@ use futures::future::BoxFuture;
 use kb_attempt::{Context, FileItems, Outcome, Request, StepWork, TreeRequest};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, InstanceKey, OutcomeKind, PlacedStep, RunId, Timestamp};
-use kb_core::evidence::{Merged, Verification};
+use kb_core::evidence::{Merged, Record, Verification};
 use kb_language::expression::Scope;
 use std::sync::Arc;
 
@@ -184,6 +185,25 @@ impl LocalExecutor {
         stored.collect()
     }
 
+    /// The runner of specialists, whose attempt can delegate tasks if the run has child runs.
+    fn delegating(
+        &self,
+        request: &Request,
+        history: &[Record],
+        context: &Context,
+    ) -> Option<Arc<SpecialistRunner>> {
+        let runner = self.specialists.clone()?;
+        let Some(children) = self.children.clone() else { return Some(runner) };
+        let callers = request.place().below().into();
+        let below = LocalExecutor { watches: request.evidence, callers, ..self.clone() };
+        let delegation = Delegation::new(children, Arc::new(below), (request, history), context);
+        let toolbox = Toolbox::clone(&self.toolbox).with_delegates(Arc::new(delegation));
+        Some(Arc::new(SpecialistRunner {
+            toolbox: Arc::new(toolbox),
+            ..SpecialistRunner::clone(&runner)
+        }))
+    }
+
     async fn done(self, request: Request, context: Context) -> Outcome {
         let toolbox = &*self.toolbox;
         let killed = self.killed(&request);
@@ -218,8 +238,9 @@ impl LocalExecutor {
                 }
             },
             StepWork::Specialist(work) => {
-                let runner = self.specialists.as_deref();
+                let runner = self.delegating(&request, &work.history, &context);
                 let workspace = &self.host.workspace;
+                let runner = runner.as_deref();
                 specialist::run(runner, workspace, &request, work.clone(), &context).await
             }
         }

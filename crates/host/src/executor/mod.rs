@@ -9,6 +9,7 @@
 
 mod cached;
 mod child;
+mod delegation;
 mod gate;
 mod heard_recorder;
 mod host_access;

@@ -155,11 +155,13 @@ impl Conversation {
             Record::Approval { call, approved, by, comment } => {
                 self.decisions.note(call, *approved, by, comment.as_deref());
             }
+            Record::DelegateEnded { usage, .. } => self.usage += *usage,
             Record::BudgetWarning { .. }
             | Record::Output { .. }
             | Record::Observed { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
+            | Record::Delegate { .. }
             | Record::CacheHit(_)
             | Record::Note(_) => {}
         }

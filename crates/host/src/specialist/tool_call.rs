@@ -149,7 +149,10 @@ impl Attempt<'_> {
         let toolset = self.toolset.clone();
         let mut result = toolset.call(&call, &cancel);
         let reason = tokio::select! {
-            result = &mut result => return Ok(result),
+            result = &mut result => {
+                self.count_delegated();
+                return Ok(result);
+            }
             () = self.context.cancel.cancelled() => StopReason::Cancelled,
             _woken = self.deadline.passed() => StopReason::TimedOut,
             () = withdrawn.cancelled() => {
@@ -158,7 +161,16 @@ impl Attempt<'_> {
             }
         };
         cancel.cancel();
-        tokio::time::timeout(GRACE, result).await.map_err(|_| reason)
+        let ended = tokio::time::timeout(GRACE, result).await.map_err(|_| reason);
+        self.count_delegated();
+        ended
+    }
+
+    /// Counts what tasks that calls delegated have used. Their records are stored.
+    fn count_delegated(&mut self) {
+        for record in self.toolset.take_delegated() {
+            self.conversation.apply(&record);
+        }
     }
 
     /// The code of the plugin that a call executes.

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use kb_attempt::Recorder;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure};
-use kb_core::evidence::Invocation;
+use kb_core::evidence::{Invocation, Record};
 use kb_language::definition::ToolRules;
 use kb_language::toolspec::{ToolCatalog, ToolSpec};
 use kb_memory::{Kind, Recall};
@@ -71,6 +71,10 @@ pub trait ToolSet: Send + Sync {
     }
     /// Evaluates the checks of what the attempt proposed to remember. Blocks.
     fn confirm_memory(&self) {}
+    /// Records of tasks that calls delegated and that ended, each once.
+    fn take_delegated(&self) -> Vec<Record> {
+        Vec::new()
+    }
     /// Executes the call and returns its result with the recorded evidence.
     fn call<'a>(
         &'a self,
@@ -149,6 +153,10 @@ impl ToolSet for Toolbox {
 
     fn confirm_memory(&self) {
         Toolbox::confirm_memory(self);
+    }
+
+    fn take_delegated(&self) -> Vec<Record> {
+        self.delegates.as_ref().map(|delegates| delegates.take_ended()).unwrap_or_default()
     }
 
     fn call<'a>(

@@ -1,6 +1,7 @@
 //! The interface of a tool's implementation: what it provides and what it is given.
 
 use super::call::{Call, CallResult, Refusal};
+use super::delegates::Delegates;
 use super::output_store::OutputStore;
 use super::process_launcher::ProcessLauncher;
 use super::run_memory::AttemptMemory;
@@ -13,7 +14,7 @@ use kb_base::value::{Digest, Failure};
 use kb_clock::RunClock;
 use kb_core::evidence::InvocationStatus;
 use kb_core::redaction::Redactor;
-use kb_language::definition::Probe;
+use kb_language::definition::{DelegationLimits, Probe};
 use kb_language::plan::Confined;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -78,6 +79,10 @@ pub(super) struct CallContext<'a> {
     pub(super) memory: &'a AttemptMemory,
     /// What the attempt stores and says goes here; `None` outside of an attempt.
     pub(super) recorder: Option<&'a Arc<dyn Recorder>>,
+    /// Who executes tasks that the attempt delegates; `None` outside of an attempt of a specialist.
+    pub(super) delegates: Option<&'a Arc<dyn Delegates>>,
+    /// How far tasks can be delegated.
+    pub(super) delegation: DelegationLimits,
 }
 
 /// Decodes the arguments of a call, which match the schema of the tool.

@@ -188,6 +188,32 @@ impl AttemptMemory {
         Some(memory.store.feedback(id, &run, feedback, memory.clock.now()))
     }
 
+    /// Records how an entry of the FAQ helped the run.
+    pub(super) fn faq_feedback(
+        &self,
+        id: &str,
+        feedback: Feedback,
+    ) -> Option<Result<bool, MemoryError>> {
+        let memory = self.run.as_ref()?;
+        let run = self.change(|state| state.origin.as_ref().map(|origin| origin.run.clone()))?;
+        Some(memory.store.faq_feedback(id, run.as_str(), feedback, memory.clock.now()))
+    }
+
+    /// Forgets an entry that this run, or one above it, proposed; `false` if it is of another origin.
+    pub(super) fn forget_own(&self, id: &str) -> Option<Result<bool, MemoryError>> {
+        let memory = self.run.as_ref()?;
+        let lineage = self.lineage(memory);
+        let forgotten = memory.store.find(id).and_then(|entry| {
+            let is_own = entry.run.as_ref().is_some_and(|run| lineage.contains(run));
+            if !is_own || entry.state == State::Shared {
+                return Ok(false);
+            }
+            memory.store.forget(&entry.id, &entry.author, false, memory.clock.now())?;
+            Ok(true)
+        });
+        Some(forgotten)
+    }
+
     /// Evaluates the checks of what the attempt proposed, after its output was accepted.
     pub(super) fn confirm(&self, files: &Workspace) {
         let Some(memory) = &self.run else { return };

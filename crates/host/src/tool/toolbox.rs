@@ -2,6 +2,7 @@
 
 use super::call::{Call, CallResult, Caller, Refusal};
 use super::context::CallContext;
+use super::delegates::Delegates;
 use super::doubles::ToolDoubles;
 use super::implementation::ToolImplementation;
 use super::output_store::OutputStore;
@@ -17,7 +18,7 @@ use kb_base::value::{Digest, Failure, Json, json_text};
 use kb_clock::{self as clock, RunClock};
 use kb_core::evidence::{Invocation, InvocationStatus, Purpose};
 use kb_core::redaction::Redactor;
-use kb_language::definition::{ApprovalLevel, Settings, ToolRules};
+use kb_language::definition::{ApprovalLevel, Settings};
 use kb_language::plan::Confined;
 use kb_language::toolspec::{ARTIFACT_READER, ToolCatalog, ToolSpec};
 use kb_memory::Trust;
@@ -39,18 +40,20 @@ pub struct Toolbox {
     /// Whether a coding agent runs: the state of the files before it is that before its own changes.
     pub(super) in_session: Arc<AtomicBool>,
     /// Read where an attempt begins.
-    present: Option<PresentSettings>,
-    outputs: Arc<OutputStore>,
-    limit: Option<Duration>,
-    idle: Option<Duration>,
+    pub(super) present: Option<PresentSettings>,
+    pub(super) outputs: Arc<OutputStore>,
+    pub(super) limit: Option<Duration>,
+    pub(super) idle: Option<Duration>,
     /// Why commands of the author run in the sandbox, asked for each when it starts.
-    confined: Live<Option<Confined>>,
+    pub(super) confined: Live<Option<Confined>>,
     /// The number of the temporary directory of its commands.
     pub(super) scratch: u64,
     /// The memory as the attempt uses it.
     pub(super) memory: AttemptMemory,
     /// Where the attempt says something to the other steps; `None` outside of an attempt.
     pub(super) recorder: Option<Arc<dyn Recorder>>,
+    /// Who executes tasks that the attempt delegates; `None` outside of an attempt of a specialist.
+    pub(crate) delegates: Option<Arc<dyn Delegates>>,
 }
 
 /// The settings of a run, narrowed by those that the project has now; `None` where the project now forbids
@@ -136,6 +139,7 @@ impl Toolbox {
             scratch: next_scratch(),
             memory,
             recorder: None,
+            delegates: None,
         }
     }
 
@@ -156,38 +160,8 @@ impl Toolbox {
             None => self.clone(),
         };
         let memory = tools.shared.parts.attempt_memory();
-        Toolbox { outputs: Arc::default(), limit, scratch: next_scratch(), memory, ..tools }
-    }
-
-    /// The same tools, whose processes end after this time without output.
-    #[must_use]
-    pub fn with_idle(self, idle: Option<Duration>) -> Toolbox {
-        Toolbox { idle, ..self }
-    }
-
-    /// The same tools, whose commands of the author run in the sandbox if this says so when they start.
-    #[must_use]
-    pub fn with_author_confined(self, confined: Live<Option<Confined>>) -> Toolbox {
-        Toolbox { confined, ..self }
-    }
-
-    /// These tools under additional restrictions.
-    #[must_use]
-    pub fn narrowed(&self, rules: &ToolRules) -> Toolbox {
-        let parts = self.shared.parts.clone();
-        let mut settings = (*parts.settings).clone();
-        settings.tools.security = settings.tools.security.narrowed_by(rules);
-        let settings = Arc::new(settings);
-        let narrowed = Toolbox::new(ToolboxParts { settings, ..parts });
-        Toolbox { limit: self.limit, idle: self.idle, ..narrowed }
-    }
-
-    /// The same tools for other files.
-    #[must_use]
-    pub fn within(&self, workspace: &Workspace) -> Toolbox {
-        let parts = ToolboxParts { workspace: workspace.clone(), ..self.shared.parts.clone() };
-        let present = self.present.clone();
-        Toolbox { limit: self.limit, idle: self.idle, present, ..Toolbox::new(parts) }
+        let (outputs, delegates) = (Arc::default(), self.delegates.clone());
+        Toolbox { outputs, limit, scratch: next_scratch(), memory, delegates, ..tools }
     }
 
     /// The entries of all tools.
@@ -372,6 +346,8 @@ impl Toolbox {
             scratch: self.scratch,
             memory: &self.memory,
             recorder: self.recorder.as_ref(),
+            delegates: self.delegates.as_ref(),
+            delegation: shared.parts.settings.orchestrator.delegation(),
         }
     }
 

@@ -1,19 +1,10 @@
-//! What an attempt does with the memory outside of calls, and where its calls reach the other steps.
+//! What an attempt does with the memory outside of calls.
 
 use super::run_memory::MemoryOrigin;
 use super::toolbox::Toolbox;
-use kb_attempt::Recorder;
 use kb_memory::{Kind, Recall};
-use std::sync::Arc;
 
 impl Toolbox {
-    /// The same tools, whose calls say something to the other steps through this recorder.
-    #[must_use]
-    pub fn with_recorder(mut self, recorder: Arc<dyn Recorder>) -> Toolbox {
-        self.recorder = Some(recorder);
-        self
-    }
-
     /// Says whose attempt this is, for what it proposes to remember.
     pub fn begin_memory(&self, origin: MemoryOrigin) {
         self.memory.begin(origin);

@@ -8,6 +8,7 @@
 
 mod by_capability;
 mod check;
+mod delegate;
 mod file_bytes;
 mod gate_check;
 mod keys;
@@ -29,6 +30,7 @@ mod trigger_links;
 
 pub(crate) use by_capability::candidates;
 pub use check::{refuse_computed_code, refuse_options};
+pub use delegate::{DELEGATES, delegate_files, delegate_id};
 pub use file_bytes::FileBytes;
 pub use gate_check::*;
 pub use keys::{

@@ -21,7 +21,12 @@ use std::sync::Arc;
 impl Plan {
     /// Builds the plan and reports all problems in file order. `None` if one of them is an error.
     pub fn build(playbook: &Arc<Playbook>, catalog: &Catalog) -> (Option<Plan>, Vec<Diagnostic>) {
-        Plan::build_with(playbook, &mut Children::new(catalog, &playbook.id))
+        let mut children = Children::new(catalog, &playbook.id);
+        let (mut plan, problems) = Plan::build_with(playbook, &mut children);
+        if let Some(plan) = plan.as_mut().filter(|plan| plan.can_delegate()) {
+            plan.delegates = children.delegates();
+        }
+        (plan, problems)
     }
 
     /// Builds the plan of a definition that other plans lead to, and the plans of its children.
@@ -132,6 +137,7 @@ impl Plan {
             tools,
             sandbox,
             opened,
+            delegates: Vec::new(),
         }
     }
 }

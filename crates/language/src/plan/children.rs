@@ -4,7 +4,7 @@
 //! reported at the step that names it.
 
 use super::{Plan, check};
-use crate::definition::{Catalog, PlaybookStep, Step, StepKind};
+use crate::definition::{Catalog, DELEGATES, Playbook, PlaybookStep, Step, StepKind};
 use kb_base::diagnostic::{Code, Diagnostic, nearest};
 use kb_base::value::DefinitionId;
 use std::collections::BTreeMap;
@@ -62,6 +62,14 @@ impl<'a> Children<'a> {
                 None
             }
         }
+    }
+
+    /// The plans of the tasks that specialists can delegate; one with errors is left out, and a call that needs it fails.
+    pub(super) fn delegates(&mut self) -> Vec<Arc<Plan>> {
+        let is_delegate = |book: &&Arc<Playbook>| book.path.starts_with(DELEGATES);
+        let all = self.catalog.playbooks.values().filter(is_delegate);
+        let ids: Vec<DefinitionId> = all.map(|book| book.id.clone()).collect();
+        ids.iter().filter_map(|id| self.child(id).ok()).collect()
     }
 
     fn child(&mut self, id: &DefinitionId) -> Result<Arc<Plan>, Unusable> {

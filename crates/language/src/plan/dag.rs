@@ -7,7 +7,7 @@ use crate::definition::{
     Plugin, Specialist, Step, StepPhase, StepSandbox, WorkspaceMode,
 };
 use crate::expression::{Reference, Strength};
-use crate::toolspec::ToolCatalog;
+use crate::toolspec::{DELEGATE, ToolCatalog};
 use kb_base::value::{DefinitionId, SpecialistId, Tier};
 use petgraph::Direction::{Incoming, Outgoing};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -38,6 +38,8 @@ pub struct Plan {
     pub(super) sandbox: AuthorSandbox,
     /// The paths that the settings open for writing.
     pub(super) opened: Vec<String>,
+    /// Of the first plan of a run: the plans of the tasks that specialists can delegate.
+    pub(super) delegates: Vec<Arc<Plan>>,
 }
 
 impl Plan {
@@ -52,9 +54,8 @@ impl Plan {
         let mut open = vec![self];
         while let Some(plan) = open.pop() {
             if found.insert(&plan.playbook.id, plan).is_none() {
-                open.extend(
-                    plan.steps.iter().filter_map(|step| step.child().map(|child| &**child)),
-                );
+                let below = plan.steps.iter().filter_map(|step| step.child());
+                open.extend(below.chain(&plan.delegates).map(|child| &**child));
             }
         }
         found.into_values().collect()
@@ -63,7 +64,7 @@ impl Plan {
     /// The plans of all child runs that this plan leads to, by the id of their definition.
     pub fn children(&self) -> BTreeMap<DefinitionId, Arc<Plan>> {
         let steps = self.with_children().into_iter().flat_map(|plan| &plan.steps);
-        let children = steps.filter_map(|step| step.child().cloned());
+        let children = steps.filter_map(|step| step.child()).chain(&self.delegates).cloned();
         children.map(|plan| (plan.playbook.id.clone(), plan)).collect()
     }
 
@@ -79,6 +80,13 @@ impl Plan {
             paths.extend((!plan.servers.is_empty()).then_some(LOCK_PATH));
         }
         paths
+    }
+
+    /// Whether a specialist of the plan or of a child run can delegate tasks.
+    pub fn can_delegate(&self) -> bool {
+        let steps = self.with_children().into_iter().flat_map(|plan| &plan.steps);
+        let mut specialists = steps.flat_map(|step| step.specialists());
+        specialists.any(|own| own.tools.iter().any(|tool| tool.name == DELEGATE))
     }
 
     /// The number of levels of child runs below a run of this plan.

@@ -10,6 +10,7 @@ mod agent_kinds;
 mod catalog;
 mod code;
 mod exchange;
+mod faq;
 mod git;
 mod http;
 mod memory;
@@ -27,6 +28,7 @@ mod write_files;
 
 pub use agent_kinds::NeededTools;
 pub use catalog::{ToolCatalog, built_in};
+pub use exchange::DELEGATE;
 pub use mind::RETRIEVER;
 pub use names::ToolMatch;
 pub use plugin::{NamespaceProblem, PLUGINS, ToolNamespace};

@@ -37,7 +37,6 @@ const NOT_YET: &[&str] = &[
     "code_execute",
     "query_documents",
     "ingest_file",
-    "delegate",
     // Claude Code.
     "mcp__*",
     "WebSearch",

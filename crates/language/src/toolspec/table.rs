@@ -1,7 +1,7 @@
 //! The table itself, in the order of the reference page.
 
 use super::spec::ToolSpec;
-use super::{code, exchange, git, http, memory, mind, output, read_files, shell, write_files};
+use super::{code, exchange, faq, git, http, memory, mind, output, read_files, shell, write_files};
 use std::sync::{Arc, LazyLock};
 
 pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
@@ -14,6 +14,7 @@ pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
         shell::specs(),
         http::specs(),
         memory::specs(),
+        faq::specs(),
         exchange::specs(),
         output::specs(),
     ];

@@ -6,6 +6,7 @@
 
 mod changes;
 mod conflicts;
+mod faq;
 mod files;
 mod propose;
 mod read;

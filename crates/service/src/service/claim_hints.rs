@@ -11,8 +11,9 @@ pub(super) fn claim_hints(specialist: &Specialist, sources: &Sources) -> Vec<Dia
     let of_capabilities = specialist.callable.iter().filter_map(|own| own.output_schema.as_ref());
     let schemas = own.chain(of_capabilities).map(Schema::json);
     // A specialist that cannot change files names them; it does not claim to have changed them.
-    let is_claim =
-        |unread: &UnreadKey| specialist.writes() || unread.instead.is_some() && !unread.is_of_files;
+    let is_claim = |unread: &UnreadKey| {
+        specialist.writes_itself() || unread.instead.is_some() && !unread.is_of_files
+    };
     let unread: Vec<UnreadKey> = schemas.flat_map(unread_keys).filter(is_claim).collect();
     let place = |key: &str| position(key, specialist.span, sources);
     let hint = |unread: &UnreadKey| {

@@ -85,17 +85,17 @@ pub struct MemoryChecked {
 }
 
 /// The opened memory of a project.
-struct Opened {
+pub(super) struct Opened {
     project: Project,
-    store: MemoryStore,
+    pub(super) store: MemoryStore,
     redactor: Arc<Redactor>,
     problems: Vec<String>,
-    now: Timestamp,
+    pub(super) now: Timestamp,
 }
 
 impl Opened {
     /// Opens the memory with the files that the project has now.
-    fn of(environment: &Environment) -> Result<Opened, ServiceError> {
+    pub(super) fn of(environment: &Environment) -> Result<Opened, ServiceError> {
         let project = Project::find(environment)?;
         let store = MemoryStore::open(&project.context.state_dir).map_err(failed)?;
         let redactor = Arc::new(Redactor::default());

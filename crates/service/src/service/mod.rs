@@ -21,6 +21,7 @@ mod doctor_triggers;
 mod environment;
 mod error;
 mod evaluation;
+mod faq;
 mod field_limits;
 mod finding;
 mod fires;
@@ -73,6 +74,7 @@ pub use doctor::doctor;
 pub use environment::Environment;
 pub use error::{ResourceKind, ServiceError};
 pub use evaluation::{EvalRequest, evaluate};
+pub use faq::{FaqAnswer, add_faq, ask_faq, list_faq};
 pub use field_limits::field_limits;
 pub use finding::{Finding, FindingLevel};
 pub use fires::start_fire;
@@ -103,6 +105,7 @@ pub use kb_memory::{
     Entry as MemoryEntry, Forgotten, Hit as MemoryHit, Kind as MemoryKind, Query as MemoryQuery,
     State as MemoryState, Stats as MemoryStats,
 };
+pub use kb_memory::{FaqCategory, FaqEntry};
 pub use learning::{
     Applied, Learned, ROUTES, Suggestion, apply_suggestion, learned, write_suggestions,
 };

@@ -1,3 +1,5 @@
+//! Tests of channels and the blackboard.
+
 use super::*;
 
 const A: InstanceIx = InstanceIx(0);
@@ -23,13 +25,10 @@ fn publish(bus: &mut Bus, id: &str, channel: &str, text: &str) -> Heard {
 
 fn check(bus: &mut Bus, id: &str, ack: bool) -> (Vec<String>, usize) {
     let asked = Exchange::Subscribe { channel: "news".to_owned(), check: true, ack };
-    match call(bus, B, id, asked) {
-        Heard::Messages { messages, more } => {
-            let text = |own: Message| format!("{}:{}:{}", own.seq, own.author, own.data);
-            (messages.into_iter().map(text).collect(), more)
-        }
-        other => panic!("{other:?}"),
-    }
+    let heard = call(bus, B, id, asked);
+    let Heard::Messages { messages, more } = heard else { panic!("{heard:?}") };
+    let text = |own: Message| format!("{}:{}:{}", own.seq, own.author, own.data);
+    (messages.into_iter().map(text).collect(), more)
 }
 
 fn is_refused(heard: &Heard, why: &str) -> bool {
@@ -90,7 +89,7 @@ fn a_new_attempt_receives_again_what_the_last_one_acknowledged() {
 }
 
 #[test]
-fn a_subscriber_that_never_acknowledges_gets_pages_and_keeps_nobody_from_publishing() {
+fn a_subscriber_that_never_acknowledges_gets_pages_and_blocks_no_publisher() {
     let mut bus = Bus::default();
     check(&mut bus, "1", true);
     for n in 0..MESSAGES {

@@ -49,7 +49,7 @@ pub(in crate::engine) fn gate(
     } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
-    let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes());
+    let writes = scope.state.specialist(scope.plan, ix).is_some_and(|s| s.writes_itself());
     let is_specialist = planned.specialist.is_some();
     let (checks, claims, expect_changes) = match (step.kind.checks(), step.verify()) {
         (Some(checks), _) => (checks.to_vec(), ClaimPolicy::None, false),
@@ -138,7 +138,7 @@ fn received(
     let Some(task) = task.map(str::to_owned) else { return Ok(None) };
     let Some(specialist) = scope.state.specialist(scope.plan, ix) else { return Ok(None) };
     let counts = planned.step.verify().is_none_or(claims_count);
-    let looks_up = counts && !specialist.writes();
+    let looks_up = counts && !specialist.writes_itself();
     if !looks_up && planned.step.judge().is_none() {
         return Ok(None);
     }

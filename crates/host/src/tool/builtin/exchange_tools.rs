@@ -19,6 +19,8 @@ const LISTED: usize = 100;
 /// A tool whose calls go to the state machine of the run.
 pub(super) struct ExchangeTool<A> {
     name: &'static str,
+    /// Whether the answer has texts of other steps.
+    hears: bool,
     /// What a call says or asks; the error is a message for the caller.
     exchange: fn(A) -> Result<Exchange, String>,
 }
@@ -26,6 +28,10 @@ pub(super) struct ExchangeTool<A> {
 impl<A: DeserializeOwned + Send + 'static> Tool for ExchangeTool<A> {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn brings_text(&self) -> bool {
+        self.hears
     }
 
     fn call<'a>(
@@ -78,7 +84,7 @@ pub(super) fn publish() -> impl Tool {
             message: message.to_owned(),
         })
     };
-    ExchangeTool { name: "publish", exchange }
+    ExchangeTool { name: "publish", hears: false, exchange }
 }
 
 /// The implementation of `subscribe`.
@@ -94,7 +100,7 @@ pub(super) fn subscribe() -> impl Tool {
         let (channel, ack) = (name("channel", &args.channel)?, args.ack.unwrap_or(true));
         Ok(Exchange::Subscribe { channel, check: args.check, ack })
     };
-    ExchangeTool { name: "subscribe", exchange }
+    ExchangeTool { name: "subscribe", hears: true, exchange }
 }
 
 /// The implementation of `ack`.
@@ -108,7 +114,7 @@ pub(super) fn ack() -> impl Tool {
         let through = args.through.as_deref().and_then(|id| id.strip_prefix("ps-")?.parse().ok());
         Ok(Exchange::Ack { channel: name("channel", &args.channel)?, through })
     };
-    ExchangeTool { name: "ack", exchange }
+    ExchangeTool { name: "ack", hears: false, exchange }
 }
 
 /// The implementation of `unsubscribe`.
@@ -119,7 +125,7 @@ pub(super) fn unsubscribe() -> impl Tool {
     }
     let exchange =
         |args: Args| Ok(Exchange::Unsubscribe { channel: name("channel", &args.channel)? });
-    ExchangeTool { name: "unsubscribe", exchange }
+    ExchangeTool { name: "unsubscribe", hears: false, exchange }
 }
 
 /// The implementation of `blackboard_write`.
@@ -131,7 +137,7 @@ pub(super) fn blackboard_write() -> impl Tool {
     }
     let exchange =
         |args: Args| Ok(Exchange::Write { key: name("key", &args.key)?, value: args.value });
-    ExchangeTool { name: "blackboard_write", exchange }
+    ExchangeTool { name: "blackboard_write", hears: false, exchange }
 }
 
 /// The implementation of `blackboard_read`.
@@ -144,7 +150,7 @@ pub(super) fn blackboard_read() -> impl Tool {
         let key = args.key.filter(|key| !key.trim().is_empty());
         Ok(Exchange::Read { key: key.map(|key| name("key", &key)).transpose()? })
     };
-    ExchangeTool { name: "blackboard_read", exchange }
+    ExchangeTool { name: "blackboard_read", hears: true, exchange }
 }
 
 /// The name of a channel or key, one visible line.

@@ -22,8 +22,8 @@ const REPEATED: usize = 80;
 
 /// A tool whose calls need the memory of the attempt and the files of the project.
 pub(super) struct MemoryTool<A> {
-    name: &'static str,
-    execute: fn(A, &AttemptMemory, &FileAccess) -> Result<CallResult, Refusal>,
+    pub(super) name: &'static str,
+    pub(super) execute: fn(A, &AttemptMemory, &FileAccess) -> Result<CallResult, Refusal>,
 }
 
 impl<A: DeserializeOwned + Send + 'static> Tool for MemoryTool<A> {
@@ -154,17 +154,15 @@ fn propose_entry(
     }
     let kind = kind(&args.kind)?;
     load_checks(&args.checks).map_err(|why| refused(&why, "use `file` checks of a gate"))?;
-    require_readable(files, &args.checks)?;
-    let anchors = args.anchors.into_iter().map(|anchor| anchored(files, anchor));
     let proposed = Proposed {
         kind,
         text: args.text,
         subject: args.subject,
         tags: args.tags,
-        anchors: anchors.collect::<Result<_, Refusal>>()?,
+        anchors: args.anchors,
         checks: args.checks,
     };
-    let admitted = memory.propose(proposed).ok_or_else(off)?.map_err(failed)?;
+    let admitted = propose_anchored(proposed, memory, files)?;
     let (duplicate, conflicts) = match &admitted {
         Admitted::New(_) => (false, Vec::new()),
         Admitted::Duplicate(_) => (true, Vec::new()),
@@ -177,6 +175,19 @@ fn propose_entry(
         "duplicate": duplicate,
         "conflicts": conflicts,
     })))
+}
+
+/// Proposes an entry, with the digests that the files of its anchors have now.
+pub(super) fn propose_anchored(
+    proposed: Proposed,
+    memory: &AttemptMemory,
+    files: &FileAccess,
+) -> Result<Admitted, Refusal> {
+    require_readable(files, &proposed.checks)?;
+    let Proposed { anchors, .. } = &proposed;
+    let anchors = anchors.iter().map(|anchor| anchored(files, anchor.clone()));
+    let anchors = anchors.collect::<Result<_, Refusal>>()?;
+    memory.propose(Proposed { anchors, ..proposed }).ok_or_else(off)?.map_err(failed)
 }
 
 #[derive(Deserialize)]
@@ -287,7 +298,7 @@ fn kind(name: &str) -> Result<Kind, Refusal> {
     })
 }
 
-fn off() -> Refusal {
+pub(super) fn off() -> Refusal {
     let failure = Failure::new(Code::MEMORY_OFF, "memory is off or cannot be used in this run");
     Refusal::failed(failure.help("the settings switch it on: `memory: {enabled: true}`"))
 }
@@ -296,7 +307,7 @@ fn refused(message: &str, help: &str) -> Refusal {
     Refusal::failed(Failure::new(Code::MEMORY_REFUSED, message).help(help))
 }
 
-fn failed(error: MemoryError) -> Refusal {
+pub(super) fn failed(error: MemoryError) -> Refusal {
     let failure = match &error {
         MemoryError::Refused { message, help } => {
             Failure::new(Code::MEMORY_REFUSED, message.as_str()).help(help.as_str())

@@ -5,7 +5,9 @@ mod code_files;
 mod code_find;
 mod code_outline;
 mod declared;
+mod delegate;
 mod exchange_tools;
+mod faq_tools;
 mod file_tool;
 mod fs_delete;
 mod fs_edit;
@@ -53,12 +55,18 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(memory_tools::feedback()),
         Arc::new(memory_tools::query()),
         Arc::new(memory_tools::contribute()),
+        Arc::new(faq_tools::search()),
+        Arc::new(faq_tools::write()),
+        Arc::new(faq_tools::delete()),
+        Arc::new(faq_tools::mark_helpful()),
+        Arc::new(faq_tools::mark_not_helpful()),
         Arc::new(exchange_tools::publish()),
         Arc::new(exchange_tools::subscribe()),
         Arc::new(exchange_tools::ack()),
         Arc::new(exchange_tools::unsubscribe()),
         Arc::new(exchange_tools::blackboard_write()),
         Arc::new(exchange_tools::blackboard_read()),
+        Arc::new(delegate::Delegate),
         Arc::new(output_read::OUTPUT_READ),
         Arc::new(output_read::ARTIFACT_GET),
     ]

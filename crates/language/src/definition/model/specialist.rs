@@ -7,7 +7,7 @@ use super::{
 use crate::definition::Schema;
 use crate::definition::keys::keys;
 use crate::definition::settings::{GlobalLimits, ToolRules};
-use crate::toolspec::ToolSpec;
+use crate::toolspec::{DELEGATE, ToolSpec};
 use kb_base::diagnostic::Span;
 use kb_base::value::{Digest, SpecialistId, Tier, ToolName};
 use std::sync::Arc;
@@ -159,6 +159,11 @@ impl Specialist {
     /// Whether one of its tools can write files or run commands.
     pub fn writes(&self) -> bool {
         self.tools.iter().any(|tool| tool.writes)
+    }
+
+    /// Whether one of its tools changes files by itself: `delegate` leaves that to another specialist.
+    pub fn writes_itself(&self) -> bool {
+        self.tools.iter().any(|tool| tool.writes && tool.name != DELEGATE)
     }
 
     /// Whether files can outlive its work: it writes, or it is an agent, which executes code and can write in the

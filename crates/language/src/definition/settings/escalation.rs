@@ -2,6 +2,7 @@
 
 use crate::definition::keys::KeyType::{Integer, ListOrOne, Map, MapOf, Number};
 use crate::definition::keys::{choice, settings};
+use crate::definition::model::DelegationLimits;
 use crate::definition::syntax::{Decoder, Key, Node};
 use kb_base::diagnostic::Span;
 use kb_base::value::Tier;
@@ -15,6 +16,10 @@ settings! {
             example("{maxEscalationsPerSpecialist: 2}");
         /// A plan of `kb do` with a lower confidence is not run before a person has approved it, not even with `--yes`.
         [higher] min_confidence: Option<f64> = "minConfidence" as Number(0.0, 1.0), default("0.5");
+        /// Levels of runs below a run in which specialists can delegate tasks; 0: none.
+        [lower] max_depth: Option<u32> = "maxDepth" as Integer(0, 16), default("5");
+        /// Tasks that one attempt of a specialist can delegate.
+        [lower] max_fanout: Option<u32> = "maxFanout" as Integer(0, 100), default("5");
     }
 
     /// Limits of model escalation.
@@ -36,6 +41,14 @@ settings! {
     } plus {
         /// Where `budgetAllocation` and `defaultLadder` name specialists.
         named: Vec<(String, Span)>,
+    }
+}
+
+impl OrchestratorSettings {
+    /// How far specialists can delegate.
+    pub fn delegation(&self) -> DelegationLimits {
+        let limit = |own: Option<u32>| own.unwrap_or(5);
+        DelegationLimits { depth: limit(self.max_depth), fanout: limit(self.max_fanout) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::facts::{Suggestion, learned};
 use super::files::{ROUTES, write};
+use crate::service::memory::{MemoryAdd, add_memory};
 use crate::service::runs::ProjectContext;
 use crate::service::templates::with_id;
 use crate::service::writing::write_files;
@@ -10,7 +11,8 @@ use kb_attempt::read_regular;
 use kb_base::diagnostic::Code;
 use kb_base::value::{DefinitionId, Failure, limits};
 use kb_language::definition::{FileRole, InputFile};
-use kb_learning::Advice;
+use kb_learning::{Advice, NoteKind, Recurring};
+use kb_memory::Kind;
 use serde::Serialize;
 use std::path::Path;
 
@@ -20,14 +22,14 @@ const MOST_ROUTES: usize = 40;
 /// What was applied.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Applied {
-    /// The suggestion.
+    /// What was suggested, with what it rests on.
     pub suggestion: Suggestion,
-    /// The file that was changed or written.
+    /// The file that was changed or written, or the id of the entry of the memory.
     pub path: String,
 }
 
 /// Applies the suggestion with this id: changes the tier in the file of a specialist, notes a preference in
-/// [`ROUTES`], or writes the playbook of a plan, with the id `name` if there is one.
+/// [`ROUTES`], proposes an entry of the memory, or writes the playbook of a plan, with the id `name` if there is one.
 ///
 /// # Errors
 ///
@@ -48,7 +50,10 @@ pub fn apply_suggestion(
             change_tier(environment, specialist, from, to)?
         }
         Some(Advice::Route { .. }) => note_route(environment, &suggestion)?,
-        None => write_playbook(environment, &suggestion, name)?,
+        None => match &suggestion.note {
+            Some(note) => remember(environment, note)?,
+            None => write_playbook(environment, &suggestion, name)?,
+        },
     };
     Ok(Applied { suggestion, path })
 }
@@ -97,6 +102,29 @@ fn note_route(environment: &Environment, suggestion: &Suggestion) -> Result<Stri
     let text = format!("# Preferred specialists\n\n{}\n", lines.join("\n"));
     write(&root, ROUTES, &text)?;
     Ok(ROUTES.to_owned())
+}
+
+/// Proposes what several runs have as an entry of the memory. It is used once a person has approved it. Returns its id.
+fn remember(environment: &Environment, note: &Recurring) -> Result<String, ServiceError> {
+    let (kind, start) = match note.kind {
+        NoteKind::Finding => (Kind::Fact, "Confirmed"),
+        NoteKind::Correction => (Kind::Pitfall, "Refuted"),
+        NoteKind::Blocker => (Kind::Pitfall, "Hindered"),
+    };
+    let added = add_memory(
+        environment,
+        MemoryAdd {
+            text: format!("{start} in {} runs: {}", note.runs.len(), note.text),
+            kind,
+            id: None,
+            subject: None,
+            tags: vec![note.kind.as_str().to_owned()],
+            anchors: Vec::new(),
+            checks: Vec::new(),
+            share: false,
+        },
+    )?;
+    Ok(added.entry.id)
 }
 
 /// Writes the playbook of a plan; never overwrites one.

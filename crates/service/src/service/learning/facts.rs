@@ -2,20 +2,25 @@
 
 use crate::service::runs::ProjectContext;
 use crate::service::{Environment, ServiceError};
-use kb_base::value::{Json, Money, OutcomeKind};
-use kb_core::evidence::{Payload, Verdict};
+use kb_base::value::{Digest, Json, Money, OutcomeKind, one_line};
+use kb_core::evidence::{Payload, SessionLine, Verdict};
 use kb_core::run::{Event, RunStatus};
 use kb_engine::inspect::{
-    Frozen, RunFilter, SpecialistAttempt, audit, list_rows, specialist_attempts,
+    Frozen, Reader, RecordedSession, RunFilter, SessionView, SpecialistAttempt, audit, list_rows,
+    specialist_attempts,
 };
 use kb_engine::journal::{Journal, RunRow};
-use kb_learning::{Advice, AttemptFact, Row, TaskKind, suggestions, table};
+use kb_learning::{
+    Advice, AttemptFact, NoteKind, Recurring, Row, RunNote, TaskKind, recurring, suggestions, table,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The folder of the plans of `kb do`.
 const PLANS: &str = ".kb/plans/";
+/// Notes that are suggested at most.
+const NOTES: usize = 20;
 
 /// What recorded runs say.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -41,9 +46,12 @@ pub struct Suggestion {
     pub id: String,
     /// What to do, in one sentence.
     pub text: String,
-    /// What it rests on; null for a plan.
+    /// What it rests on; null for a plan and for a note.
     pub advice: Option<Advice>,
-    /// The runs of a plan that reached their goal; empty for other suggestions.
+    /// What several runs found, corrected or were hindered by; null for other suggestions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<Recurring>,
+    /// The runs of a plan that reached their goal, or that have the note; empty for other suggestions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
 }
@@ -59,7 +67,7 @@ pub fn learned(environment: &Environment, limit: usize) -> Result<Learned, Servi
     let statuses = vec![RunStatus::Succeeded, RunStatus::Failed];
     let rows = list_rows(&*journal, &RunFilter { statuses, ..RunFilter::newest(limit) })?;
     let mut learned = Learned::default();
-    let (mut facts, mut plans) = (Vec::new(), BTreeMap::new());
+    let (mut facts, mut plans, mut notes) = (Vec::new(), BTreeMap::new(), Vec::new());
     for row in rows {
         if !verifies(&journal, &row) {
             learned.unverified += 1;
@@ -76,6 +84,7 @@ pub fn learned(environment: &Environment, limit: usize) -> Result<Learned, Servi
         learned.runs += 1;
         let attempts = specialist_attempts(&journal, &row.run).unwrap_or_default();
         facts.extend(attempts.iter().map(|attempt| fact(&row, attempt)));
+        notes.extend(notes_of(&journal, &row));
         if let Some(path) = reached_goal(&*journal, &row, &frozen) {
             plans.entry(path).or_insert_with(Vec::new).push(row.run.to_string());
         }
@@ -84,7 +93,8 @@ pub fn learned(environment: &Environment, limit: usize) -> Result<Learned, Servi
     let advice = suggestions(&learned.rows).into_iter().map(suggestion);
     let is_there = |path: &String| context.root.join(path).is_file();
     let plans = plans.into_iter().filter(|(path, _)| is_there(path)).map(plan);
-    learned.suggestions = advice.chain(plans).collect();
+    let notes = recurring(&notes).into_iter().take(NOTES).map(note);
+    learned.suggestions = advice.chain(plans).chain(notes).collect();
     Ok(learned)
 }
 
@@ -127,6 +137,27 @@ fn accepted(outcome: OutcomeKind, verdict: Option<Verdict>) -> Option<bool> {
     }
 }
 
+/// What the session state of a run says. A run whose state cannot be read says nothing.
+fn notes_of(journal: &Arc<dyn Journal>, row: &RunRow) -> Vec<RunNote> {
+    let reader = Reader::open(journal.clone(), row.run.as_str());
+    let session = reader.and_then(RecordedSession::read).and_then(|session| session.view(None));
+    let Ok(SessionView { state, .. }) = session else { return Vec::new() };
+    let lines = [
+        (NoteKind::Finding, state.verified_facts),
+        (NoteKind::Correction, state.known_hallucinations),
+        (NoteKind::Blocker, [state.blockers, state.known_gaps].concat()),
+    ];
+    let run = row.run.to_string();
+    let note = |kind, line: SessionLine| RunNote {
+        kind,
+        run: run.clone(),
+        text: one_line(&line.text, 300),
+    };
+    let all =
+        lines.into_iter().flat_map(|(kind, lines)| lines.into_iter().map(move |own| (kind, own)));
+    all.map(|(kind, line)| note(kind, line)).collect()
+}
+
 /// The file of the plan of a run that reached its goal, as its checks decided.
 fn reached_goal(journal: &dyn Journal, row: &RunRow, frozen: &Frozen) -> Option<String> {
     let plan = frozen.files.iter().find(|file| file.path.starts_with(PLANS))?;
@@ -160,11 +191,19 @@ fn suggestion(advice: Advice) -> Suggestion {
             )
         }
     };
-    Suggestion { id, text, advice: Some(advice), runs: Vec::new() }
+    Suggestion { id, text, advice: Some(advice), note: None, runs: Vec::new() }
 }
 
 fn plan((path, runs): (String, Vec<String>)) -> Suggestion {
     let name = path.trim_start_matches(PLANS).trim_end_matches(".yml");
     let text = format!("make a playbook of `{path}`, which reached its goal");
-    Suggestion { id: format!("playbook-{name}"), text, advice: None, runs }
+    Suggestion { id: format!("playbook-{name}"), text, advice: None, note: None, runs }
+}
+
+fn note(note: Recurring) -> Suggestion {
+    let kind = note.kind.as_str();
+    let digest = Digest::of(format!("{kind} {}", note.text)).to_string();
+    let text = format!("remember a {kind} of {} runs: {}", note.runs.len(), note.text);
+    let (id, runs) = (format!("memory-{kind}-{}", &digest[..8]), note.runs.clone());
+    Suggestion { id, text, advice: None, note: Some(note), runs }
 }

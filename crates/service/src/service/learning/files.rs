@@ -53,7 +53,7 @@ pub(super) fn write(root: &Path, path: &str, text: &str) -> Result<(), ServiceEr
 }
 
 fn text(suggestion: &Suggestion) -> String {
-    let Suggestion { id, text, advice, runs } = suggestion;
+    let Suggestion { id, text, advice, runs, .. } = suggestion;
     let mut out = format!("# {id}\n\nSuggested: {text}.\n\n");
     let evidence = advice.iter().flat_map(|advice| match advice {
         Advice::Tier { evidence, .. } | Advice::Route { evidence, .. } => evidence,
@@ -79,7 +79,7 @@ fn text(suggestion: &Suggestion) -> String {
         );
     }
     if !runs.is_empty() {
-        let _ = writeln!(out, "Runs that reached the goal: `{}`.", runs.join("`, `"));
+        let _ = writeln!(out, "Runs: `{}`.", runs.join("`, `"));
     }
     out + &format!("\nNothing changes until a person runs `kb learn apply {id}`.\n")
 }

@@ -22,7 +22,7 @@ use kb_engine::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole, load_
 use kb_engine::journal::NewRun;
 use kb_host::llm::Tiers;
 use kb_host::workspace::IgnoreFiles;
-use kb_language::definition::{Catalog, EvidenceMode};
+use kb_language::definition::{Catalog, EvidenceMode, delegate_files};
 use kb_language::plan::{Facts, Plan, PlanStep};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ async fn create(
 ) -> Result<Prepared, ServiceError> {
     let StartRequest { script, record, overrides, run, notice, finds_predecessor, cache, .. } =
         request;
-    let plan = project.plan(definition.as_str()).map_err(errors_only)?;
+    let (project, plan) = with_delegates(project, &definition)?;
     let script = script.or_else(|| own_script(&plan, &project, overrides.model.as_deref()));
     require_supported(&plan, &project.catalog)?;
     caching::require_steps(&plan, &cache)?;
@@ -157,6 +157,20 @@ async fn create(
     let opening = StartMode::Start { digest, environment, presets };
     let prepared = assembly.prepare(run, epoch, plan, frozen, opening, Vec::new());
     Ok(Prepared { group, predecessor, ..prepared })
+}
+
+/// The plan of a run, and its project. If a specialist can delegate tasks, both have the playbooks of such tasks.
+fn with_delegates(
+    project: Project,
+    definition: &DefinitionId,
+) -> Result<(Project, Arc<Plan>), ServiceError> {
+    let plan = project.plan(definition.as_str()).map_err(errors_only)?;
+    if !plan.can_delegate() {
+        return Ok((project, plan));
+    }
+    let project = project.with_files(delegate_files(&project.catalog), Vec::new());
+    let plan = project.plan(definition.as_str()).map_err(errors_only)?;
+    Ok((project, plan))
 }
 
 /// Whether a step of the run may need the ignore rules: for its evidence or its gate.

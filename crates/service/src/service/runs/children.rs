@@ -14,11 +14,11 @@ use crate::service::params;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb_attempt::{
-    ChildWork, Context, Live, Outcome, ParentFacts, PreviousChild, Request, StepWork,
+    ChildWork, Context, Live, Outcome, ParentFacts, PreviousChild, Request, StepWork, child_run_id,
 };
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{
-    DefinitionId, Digest, Failure, Json, JsonMap, OutcomeKind, RunId, StepId, Usage, json_text,
+    DefinitionId, Failure, Json, JsonMap, OutcomeKind, RunId, StepId, Usage, json_text,
 };
 use kb_clock::RunClock;
 use kb_core::evidence::{Note, Record};
@@ -118,6 +118,10 @@ impl ChildRuns for Children {
             }
         }
         .boxed()
+    }
+
+    fn knows(&self, definition: &DefinitionId) -> bool {
+        self.shared.plans.contains_key(definition)
     }
 }
 
@@ -360,9 +364,5 @@ fn invalid(definition: &DefinitionId, problems: Vec<Diagnostic>) -> Box<Failure>
 
 /// The id of the child run that an attempt creates. It depends on the attempt alone.
 fn child_id(run: &RunId, instance: &str, iteration: u32, attempt: u32) -> RunId {
-    const LETTERS: &[u8] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let digest = Digest::of(format!("{run}/{instance}/{iteration}/{attempt}"));
-    let bytes = digest.as_bytes();
-    let text: String = bytes[1..11].iter().map(|b| LETTERS[usize::from(b % 32)] as char).collect();
-    RunId::new(format!("r{}{text}", bytes[0] % 10)).expect("letters and digits are a run id")
+    child_run_id(&format!("{run}/{instance}/{iteration}/{attempt}"))
 }

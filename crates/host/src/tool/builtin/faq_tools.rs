@@ -1,0 +1,139 @@
+//! The tools of the FAQ, whose entries are entries of the memory.
+
+use super::memory_tools::{MemoryTool, failed, off, propose_anchored};
+use crate::tool::call::{CallResult, Refusal};
+use crate::tool::context::Tool;
+use crate::tool::run_memory::{AttemptMemory, Proposed};
+use crate::workspace::FileAccess;
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, Json};
+use kb_memory::{Admitted, Anchor, FAQ, FaqCategory, FaqEntry, Feedback, Query};
+use serde::Deserialize;
+use serde_json::json;
+
+/// The implementation of `faq:search`.
+pub(super) fn search() -> impl Tool {
+    MemoryTool { name: "faq:search", execute: search_entries }
+}
+
+/// The implementation of `faq:write`.
+pub(super) fn write() -> impl Tool {
+    MemoryTool { name: "faq:write", execute: write_entry }
+}
+
+/// The implementation of `faq:delete`.
+pub(super) fn delete() -> impl Tool {
+    MemoryTool { name: "faq:delete", execute: delete_entry }
+}
+
+/// The implementation of `faq:mark-helpful`.
+pub(super) fn mark_helpful() -> impl Tool {
+    MemoryTool {
+        name: "faq:mark-helpful",
+        execute: |args, memory, _| mark(&args, memory, Feedback::Helped),
+    }
+}
+
+/// The implementation of `faq:mark-not-helpful`.
+pub(super) fn mark_not_helpful() -> impl Tool {
+    MemoryTool {
+        name: "faq:mark-not-helpful",
+        execute: |args, memory, _| mark(&args, memory, Feedback::DidNotHelp),
+    }
+}
+
+#[derive(Deserialize)]
+struct Search {
+    query: String,
+    category: Option<String>,
+    limit: Option<usize>,
+}
+
+fn search_entries(
+    args: Search,
+    memory: &AttemptMemory,
+    files: &FileAccess,
+) -> Result<CallResult, Refusal> {
+    let (tags, limit) = ([FAQ.to_owned()], args.limit.unwrap_or(5));
+    let query = Query { text: &args.query, tags: &tags, limit: 20, ..Query::default() };
+    let hits = memory.search(&files.workspace, &query).ok_or_else(off)?.map_err(failed)?;
+    let own = args.category.as_deref().and_then(FaqCategory::parse);
+    let preferred = own.or_else(|| FaqCategory::of_question(&args.query));
+    // Counts of uses are for people.
+    let mut found: Vec<FaqEntry> =
+        hits.iter().filter_map(|hit| FaqEntry::of(&hit.entry, (0, 0))).collect();
+    found.sort_by_key(|entry| preferred.is_some_and(|own| own != entry.category));
+    let shown: Vec<Json> = found
+        .iter()
+        .take(limit)
+        .map(|entry| {
+            json!({
+                "id": entry.id,
+                "problem": entry.problem,
+                "solution": entry.solution,
+                "category": entry.category,
+                "tags": entry.tags,
+                "relatedFiles": entry.related_files,
+                "state": entry.state,
+            })
+        })
+        .collect();
+    Ok(CallResult::success(json!({ "entries": shown })))
+}
+
+#[derive(Deserialize)]
+struct Write {
+    problem: String,
+    solution: String,
+    category: String,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default, rename = "relatedFiles")]
+    related_files: Vec<String>,
+}
+
+fn write_entry(
+    args: Write,
+    memory: &AttemptMemory,
+    files: &FileAccess,
+) -> Result<CallResult, Refusal> {
+    let category = FaqCategory::parse(&args.category).ok_or_else(|| {
+        let message = "`category` is knowledge, experience or troubleshooting";
+        Refusal::failed(Failure::new(Code::BAD_ARGUMENTS, message))
+    })?;
+    let anchor = |path: String| Anchor { path, sha256: None, excerpt: None };
+    // The files are as noted once the work was accepted: that makes an entry of a trusted origin verified.
+    let checks = args.related_files.iter().map(|path| json!({"file": {"path": path}})).collect();
+    let proposed = Proposed {
+        kind: category.kind(),
+        text: args.solution,
+        subject: Some(args.problem),
+        tags: category.tags(args.tags),
+        anchors: args.related_files.into_iter().map(anchor).collect(),
+        checks,
+    };
+    let admitted = propose_anchored(proposed, memory, files)?;
+    let (entry, duplicate) = (admitted.entry(), matches!(admitted, Admitted::Duplicate(_)));
+    let state = entry.state.as_str();
+    Ok(CallResult::success(json!({"id": entry.id, "state": state, "duplicate": duplicate})))
+}
+
+#[derive(Deserialize)]
+struct Id {
+    id: String,
+}
+
+fn delete_entry(args: Id, memory: &AttemptMemory, _: &FileAccess) -> Result<CallResult, Refusal> {
+    let done = memory.forget_own(&args.id).ok_or_else(off)?.map_err(failed)?;
+    if done {
+        return Ok(CallResult::success(json!({ "recorded": true })));
+    }
+    let failure = Failure::new(Code::MEMORY_REFUSED, "another run or a person noted this solution")
+        .help("say that it did not help: `faq:mark-not-helpful`");
+    Err(Refusal::denied(failure))
+}
+
+fn mark(args: &Id, memory: &AttemptMemory, feedback: Feedback) -> Result<CallResult, Refusal> {
+    memory.faq_feedback(&args.id, feedback).ok_or_else(off)?.map_err(failed)?;
+    Ok(CallResult::success(json!({ "recorded": true })))
+}
