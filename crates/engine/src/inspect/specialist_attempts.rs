@@ -44,7 +44,7 @@ pub fn specialist_attempts(
 ) -> Result<Vec<SpecialistAttempt>, InspectError> {
     let frozen = Frozen::of_run(&**journal, run)?;
     let (catalog, plan) = frozen.load()?;
-    let state = State::new(&plan, frozen.rules(catalog.settings.undecided));
+    let state = State::new(&plan, frozen.rules(catalog.settings.undecided()));
     let mut fold = Fold { plan: &plan, state, open: BTreeMap::new(), ended: Vec::new() };
     for StoredEvent { at, event, .. } in journal.events(run, 0)? {
         fold.add(at, &event);
