@@ -114,68 +114,6 @@ fn a_run_that_another_run_starts_knows_its_specialists() {
     assert!(!scratch.has("../confined") || !crate::scratch::has_kernel_sandbox());
 }
 
-/// A file that a specialist wrote starts a run without a person, and so can any trigger after it: what the specialist could
-/// write is executed in the sandbox until a person starts a run, or approves after the changes of that run were shown.
-#[test]
-fn a_trigger_after_a_run_with_a_specialist_knows_it() {
-    if !crate::scratch::has_kernel_sandbox() {
-        return;
-    }
-    let by_file = |id: &str, more: &str| {
-        format!(
-            "schema: kb.playbook/1\nid: {id}\non: {{file: {{paths: \"{id}/*\"}}}}\nsteps:\n{more}  - {{id: a, run: 'touch ../{id} || true; echo {id} >> log'}}\n"
-        )
-    };
-    let writes = "schema: kb.playbook/1\nid: writes\nscript: script.yml\nsteps: [{id: w, specialist: s, task: Write.}]\n";
-    let specialist = "schema: kb.specialist/1\nid: s\nrole: You write.\ntools: [fs:write]\n";
-    let call = json!({"tool": "fs:write", "args": {"path": "planted.txt", "content": "planted\n"}});
-    let turns = json!([{"calls": [call]}, {"output": {"summary": "Written."}}]);
-    let script = json!({"schema": "kb.script/1", "steps": {"w": turns}}).to_string();
-    let asks = "  - {id: ok, approve: 'Go on?'}\n".to_owned();
-    let third = by_file("third", &asks).replace("id: a,", "id: a, dependsOn: ok,");
-    let (runtime, scratch) = (
-        runtime(),
-        Scratch::new(&[
-            ("playbooks/build.yml", BUILD),
-            ("playbooks/writes.yml", writes),
-            ("playbooks/first.yml", &by_file("first", "")),
-            ("playbooks/second.yml", &by_file("second", "")),
-            ("playbooks/third.yml", &third),
-            (".kb/specialists/s.yml", specialist),
-            ("script.yml", &script),
-        ]),
-    );
-    let _context = runtime.enter();
-    for id in ["first", "second", "third"] {
-        scratch.write(&format!("{id}/old"), "1");
-        enable(&scratch, &format!("{id}.file"), now());
-    }
-    let mut daemon = daemon(&scratch);
-    scratch.kb(&["playbook", "run", "writes"]).code(0);
-    let written =
-        scratch.json(&["run", "show", "@last", "--json"])["run"].as_str().unwrap().to_owned();
-    scratch.write("first/a", "1");
-    until_log(&mut daemon, &scratch, "first\n");
-    assert!(!scratch.has("../first"));
-    until_status(&mut daemon, &scratch, "succeeded");
-    // It passes what it knows on.
-    scratch.write("third/a", "1");
-    until_status(&mut daemon, &scratch, "waiting");
-    let shown = scratch.kb(&["run", "diff", "@last"]).code(0);
-    let shown = shown.says(&[&written, "planted.txt"]);
-    let (_, seen) = shown.err.split_once("--seen ").unwrap_or_else(|| panic!("{shown:?}"));
-    let seen = seen.split('`').next().unwrap();
-    scratch.kb(&["run", "approve", "@last", "ok", "--seen", seen]).code(0);
-    until_log(&mut daemon, &scratch, "first\nthird\n");
-    assert!(scratch.has("../third"));
-    // Released: the last run has nothing to pass on.
-    scratch.kb(&["playbook", "run", "writes"]).code(0);
-    scratch.kb(&["playbook", "run", "build"]).code(0);
-    scratch.write("second/a", "1");
-    until_log(&mut daemon, &scratch, "first\nthird\nsecond\n");
-    assert!(scratch.has("../second"));
-}
-
 #[test]
 fn a_message_starts_a_run_once() {
     let (runtime, scratch) = (

@@ -4,9 +4,9 @@ use super::runs::{self, Prepared};
 use super::{DefinitionDigests, Project, ServiceError, StartRequest, params};
 use crate::trigger::{API_TRIGGER, Fire, TriggerStore, trigger_id};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
-use kb_base::value::{Failure, RunId, RunStatus, StepId};
+use kb_base::value::{Failure, RunId, StepId};
 use kb_engine::inspect::Earlier;
-use kb_engine::journal::{Journal, JournalError, RunQuery, RunRow};
+use kb_engine::journal::{Journal, JournalError};
 use kb_language::definition::{Playbook, Trigger, TriggerSource};
 use kb_language::plan::{Facts, Touched};
 use std::collections::BTreeSet;
@@ -51,40 +51,11 @@ fn foreign_params(playbook: &Playbook, fire: &Fire) -> BTreeSet<String> {
     }
 }
 
-/// Who could write to the project before a run that no person starts: in the run whose end, or whose notification, this
-/// fire is, or in an earlier run that no person released.
+/// Who could write to the project in the run whose end, or whose notification, this fire is: no person stands between.
 fn touched_before(project: &Project, fire: &Fire) -> Result<Option<Touched>, ServiceError> {
+    let Some(run) = fire.run_before() else { return Ok(None) };
     let journal = project.context.journal(Default::default())?;
-    if let Some(run) = fire.run_before()
-        && let Some(touched) = touched_in(&journal, &run)
-    {
-        return Ok(Some(touched));
-    }
-    if fire.trigger == API_TRIGGER { Ok(None) } else { touched_last(&journal) }
-}
-
-/// Who could write in the last run that has ended, and in those that executed beside it or after it. What came before
-/// it, it knows itself, or a person has started it and trusts the files.
-fn touched_last(journal: &Arc<dyn Journal>) -> Result<Option<Touched>, ServiceError> {
-    let final_ones = [RunStatus::Succeeded, RunStatus::Failed, RunStatus::Cancelled];
-    let last = final_ones.map(|status| journal.latest(None, Some(status)));
-    let last = last.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let since = last.into_iter().flatten().map(|row| row.started_at).max();
-    let mut rows = since.map(|since| journal.ended_since(since)).transpose()?.unwrap_or_default();
-    let statuses = vec![RunStatus::Running, RunStatus::Waiting, RunStatus::Interrupted];
-    rows.extend(journal.select(&RunQuery {
-        statuses,
-        limit: usize::MAX,
-        ..RunQuery::default()
-    })?);
-    for RunRow { run, .. } in rows {
-        // A child run belongs to its parent.
-        let is_child = journal.frozen(&run).is_ok_and(|frozen| !frozen["parent"].is_null());
-        if !is_child && let Some(touched) = touched_in(journal, &run) {
-            return Ok(Some(touched));
-        }
-    }
-    Ok(None)
+    Ok(touched_in(&journal, &run))
 }
 
 /// Who could write in a run. One that was removed tells nothing; one that cannot be read counts as if a step could.
