@@ -457,19 +457,22 @@ fn a_killed_gate_of_a_kept_result_goes_on_without_a_model() {
 }
 
 #[test]
-fn a_step_whose_file_is_gone_runs_again() {
+fn a_step_whose_change_was_undone_runs_again() {
     let text = "schema: kb.playbook/1\nid: p\nsteps:\n\
                 \x20 - {id: w, run: 'echo x > n.txt; echo w >> ../log', verify: {checks: [{file: n.txt}]}}\n\
                 \x20 - {id: kept, run: 'echo y > m.txt; echo kept >> ../log'}\n\
-                \x20 - {id: after, dependsOn: [w, kept], run: 'test -e ok'}\n";
+                \x20 - {id: e, run: 'echo new > e.txt; echo e >> ../log', verify: {checks: [{file: {path: e.txt, changed: true}}]}}\n\
+                \x20 - {id: after, dependsOn: [w, kept, e], run: 'test -e ok'}\n";
     let again = |args: &[&str]| {
-        let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+        let scratch = Scratch::new(&[("playbooks/p.yml", text), ("e.txt", "old\n")]);
         scratch.kb(&["playbook", "run", "p"]).code(1);
+        scratch.write("e.txt", "old\n");
         std::fs::remove_file(scratch.root().join("n.txt")).unwrap();
         scratch.write("m.txt", "edited by a person");
         scratch.write("ok", "");
         scratch.kb(&[&["run", "retry", "@last"], args].concat()).code(0).says(&["n.txt"]);
         assert!(scratch.has("n.txt"));
+        assert_eq!(scratch.read("e.txt"), "new\n");
         assert_eq!(scratch.read("m.txt"), "edited by a person");
     };
     again(&[]);

@@ -32,7 +32,7 @@ impl NoteKind {
 /// A line of the session state of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunNote {
-    /// What it is.
+    /// Whether it was found out, corrected, or stopped the work.
     pub kind: NoteKind,
     /// Id of the run.
     pub run: String,
@@ -44,7 +44,7 @@ pub struct RunNote {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recurring {
-    /// What it is.
+    /// That of the first of the runs.
     pub kind: NoteKind,
     /// Its text as the first of the runs has it.
     pub text: String,
@@ -77,6 +77,8 @@ pub fn recurring(notes: &[RunNote]) -> Vec<Recurring> {
 fn key(text: &str) -> String {
     let lower = text.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric() && !"._/-".contains(c));
+    // A full stop ends a sentence, and no name.
+    let words = words.map(|word| word.trim_end_matches('.'));
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 

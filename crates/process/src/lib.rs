@@ -23,6 +23,7 @@ mod main_process;
 mod namespace;
 mod orphan_cleanup;
 mod orphans;
+mod own_program;
 mod pipes;
 mod program;
 mod result;

@@ -78,12 +78,6 @@ impl Supervisor {
         &self.base
     }
 
-    /// The program that `kb` starts for a name of its own choice. The error is a human-readable message.
-    pub fn own_program(&self, name: &str) -> Result<PathBuf, String> {
-        let path = self.base.get("PATH").unwrap_or_default();
-        find_program(name, Path::new("/"), path, |program| self.base.is_untrusted(program))
-    }
-
     /// Starts programs for `kb` itself: none of the variables that the setting `env.pass` adds reaches them.
     #[must_use]
     pub fn of_kb(&self) -> Supervisor {

@@ -11,6 +11,7 @@ use kb_service::service::Environment;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum LearnCommand {
+    #[command(visible_alias = "info")]
     Show(show::Args),
     Suggest(suggest::Args),
     Apply(apply::Args),

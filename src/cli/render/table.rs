@@ -137,10 +137,10 @@ mod tests {
         assert_eq!(table.fitted(usize::MAX), table.fitted(90));
         assert_eq!(
             table.fitted(30),
-            "\u{1b}[2mSTEP                STATUS\u{1b}[0m\n\
-             build               succeeded\n\
+            "\u{1b}[2mSTEP                 STATUS\u{1b}[0m\n\
+             build                succeeded\n\
              check-everything-with-a-long-name\n\
-             \u{20}                   failed\n\
+             \u{20}                    failed\n\
              \u{20}   exit code 3; see the\n\
              \u{20}   output of it\n"
         );

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Reopen a run that has ended and run its failed steps again
 ///
 /// Without options, all steps that did not succeed run again with the definitions that the run
-/// started with, and so does a step that left a file that is gone; the others are kept.
+/// started with, and so does a step whose change of a file was undone; the others are kept.
 ///
 /// With `--with-current`, a new run executes the definitions as they are now. It keeps the result of
 /// every step that has finished and that nothing changed for, says which steps run and why, and leaves

@@ -42,17 +42,6 @@ fn until_log(daemon: &mut Daemon, scratch: &Scratch, text: &str) {
     }
 }
 
-/// Ticks until the last run has this status.
-fn until_status(daemon: &mut Daemon, scratch: &Scratch, status: &str) {
-    let mut time = now();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while scratch.json(&["run", "show", "@last", "--json"])["status"] != status {
-        assert!(std::time::Instant::now() < deadline, "no run is {status}");
-        daemon.tick(time);
-        time = Timestamp(time.0 + 500);
-    }
-}
-
 #[test]
 fn the_end_of_a_run_starts_a_run_once() {
     let (runtime, scratch) = (

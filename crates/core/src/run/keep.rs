@@ -41,8 +41,8 @@ pub struct Comparison<'a> {
     pub now: Version<'a>,
     /// The state in which the earlier run is.
     pub state: &'a State,
-    /// Of the steps of the earlier run: a file that the step read and that has changed since the run, or one that it left
-    /// and that is gone.
+    /// Of the steps of the earlier run: a file that the step read and that has changed since the run, or one whose
+    /// change by it was undone.
     pub changed_files: &'a BTreeMap<StepIx, RerunReason>,
     /// Steps of the new version that run again on request.
     pub again: &'a BTreeSet<StepIx>,
@@ -91,8 +91,8 @@ pub enum RerunReason {
     Parameter(String),
     /// It reads `run`, which is another run now.
     Run,
-    /// A file that it left is gone.
-    Gone(String),
+    /// Its change of a file was undone.
+    Undone(String),
     /// A file that it read has changed since the earlier run.
     File(String),
     /// Some of its items succeeded in files of their own, and the changes did not reach the project.
@@ -124,7 +124,7 @@ impl fmt::Display for RerunReason {
             RerunReason::TaskFile(path) => write!(f, "`{path}` changed"),
             RerunReason::Parameter(name) => write!(f, "the parameter `{name}` changed"),
             RerunReason::Run => f.write_str("it reads `run`"),
-            RerunReason::Gone(path) => write!(f, "its file `{path}` is gone"),
+            RerunReason::Undone(path) => write!(f, "its change of `{path}` was undone"),
             RerunReason::File(path) => write!(f, "it read `{path}`, which has changed since"),
             RerunReason::NotMerged => {
                 f.write_str("its changes were not all merged in the earlier run")

@@ -186,11 +186,12 @@ fn unrecorded(
     let reason =
         format!("`{path}` is claimed as {}, but no recorded call {did}{there}", claim.kind);
     // An incomplete record can hide a call, but the disk still refutes the claim.
-    let refuted = exists == (claim.kind == ClaimKind::Deleted);
+    let is_temporary = claim.temporary && !exists && recorded.is_named_by_command(path);
+    let refuted = exists == (claim.kind == ClaimKind::Deleted) && !is_temporary;
     let hidden = "ignore rules exclude it, so changes by commands are not recorded";
     // What a command makes and deletes again leaves no record.
     let made = || claim.kind == ClaimKind::Deleted && recorded.is_named_by_command(path);
-    let within = (!exists && made()).then_some("a command names it");
+    let within = (is_temporary || !exists && made()).then_some("a command names it");
     let gap = recorded.gap().or(ignored.then_some(hidden)).or(within);
     match gap.filter(|_| !refuted) {
         Some(gap) => Finding::inconclusive(format!("{reason}; {gap}")),

@@ -2,10 +2,11 @@
 //! each was recorded, and the files that its steps read.
 
 use super::BaseRun;
+use super::file_facts::{FileFacts, verified_files};
 use super::{Frozen, InspectError};
 use crate::journal::{Journal, StoredEvent};
 use kb_base::value::{Digest, RunId, StepId};
-use kb_core::evidence::{EvidenceKind, Handoff, Invocation, Verdict};
+use kb_core::evidence::Handoff;
 use kb_core::run::{Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, State, StepStatus};
 use kb_language::definition::{Catalog, MergePolicy, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
@@ -36,19 +37,6 @@ pub struct Earlier {
     /// What the last attempt of each instance passed on.
     handoffs: BTreeMap<InstanceIx, Box<Handoff>>,
     files: FileFacts,
-}
-
-/// What the tool calls of a run tell about files.
-#[derive(Default)]
-struct FileFacts {
-    /// The digest that each file had at its last recorded read or change; `None` if it was deleted.
-    last: BTreeMap<String, Option<Digest>>,
-    /// Files that an instance read before it changed them itself.
-    read: BTreeMap<InstanceIx, BTreeSet<String>>,
-    /// Files that an instance changed.
-    written: BTreeMap<InstanceIx, BTreeSet<String>>,
-    /// Whether each changed file existed after its last recorded change.
-    left: BTreeMap<String, bool>,
 }
 
 impl Earlier {
@@ -157,10 +145,15 @@ impl Earlier {
         found
     }
 
-    /// Of each step whose changes are in the project: a file that it left and that no longer exists. Where its changes were
-    /// not recorded, these are the files that its gate found, unless a step after it succeeded: that one can have used
-    /// them up.
-    pub fn gone_files(&self, journal: &dyn Journal, root: &Path) -> BTreeMap<StepIx, String> {
+    /// Of each step whose changes are in the project: a file whose change was undone, because it is gone or has the content
+    /// of before again. Where changes were not recorded, a file that its gate found and that is gone, unless a step after
+    /// it succeeded: that one can have used it up. `digest_now` returns the digest of a file of the workspace.
+    pub fn undone_files(
+        &self,
+        journal: &dyn Journal,
+        root: &Path,
+        digest_now: &dyn Fn(&str) -> Option<Digest>,
+    ) -> BTreeMap<StepIx, String> {
         let before = self.reads_before(journal);
         let own = self.files.written.iter().map(|(ix, paths)| (*ix, paths, &self.files));
         let earlier = before.iter().flat_map(|(instances, facts)| {
@@ -169,14 +162,16 @@ impl Earlier {
             };
             instances.iter().filter_map(written)
         });
-        let is_gone = |path: &str| root.join(path).symlink_metadata().is_err();
+        let exists = |path: &str| root.join(path).symlink_metadata().is_ok();
         let mut found = BTreeMap::new();
         for (ix, paths, facts) in own.chain(earlier).filter(|(ix, ..)| self.counts(*ix)) {
-            let left = |path: &String| {
-                let left = self.files.left.get(path).or_else(|| facts.left.get(path));
-                left == Some(&true) && is_gone(path)
+            let is_undone = |path: &String| {
+                let change = self.files.changed.get(path).or_else(|| facts.changed.get(path));
+                let last = self.files.last.get(path).or_else(|| facts.last.get(path));
+                let last = last.copied().flatten();
+                change.is_some_and(|own| own.is_undone(last, digest_now(path), exists(path)))
             };
-            if let Some(path) = paths.iter().find(|path| left(path)) {
+            if let Some(path) = paths.iter().find(|path| is_undone(path)) {
                 found.insert(self.state.instance(ix).step, path.clone());
             }
         }
@@ -185,7 +180,7 @@ impl Earlier {
             {
                 continue;
             }
-            let path = verified_files(instance).find(|path| is_gone(path));
+            let path = verified_files(instance).find(|path| !exists(path));
             path.and_then(|path| found.insert(instance.step, path.to_owned()));
         }
         found
@@ -339,38 +334,5 @@ impl Earlier {
             failure: instance.failure().filter(|_| instance.tolerated).cloned(),
             handoff: self.handoffs.get(&ix).cloned(),
         })
-    }
-}
-
-/// The files that the `file` checks of a gate found.
-fn verified_files(instance: &Instance) -> impl Iterator<Item = &str> {
-    let checks = instance.verification().into_iter().flat_map(|found| &found.checks);
-    let checks =
-        checks.filter(|own| own.verdict == Verdict::Passed && own.check.starts_with("file "));
-    let files = checks.filter_map(|own| own.evidence.as_ref()?.get("files")?.as_array());
-    files.flatten().filter_map(|path| path.as_str())
-}
-
-impl FileFacts {
-    fn add(&mut self, ix: InstanceIx, call: &Invocation) {
-        let changed = |path: &str| call.changes.iter().any(|change| change.path == path);
-        for file in call.evidence.iter().filter(|evidence| evidence.kind == EvidenceKind::File) {
-            let (path, Some(digest)) = (&file.reference, file.sha256) else { continue };
-            let own = self.written.get(&ix).is_some_and(|written| written.contains(path));
-            if !changed(path) {
-                self.last.insert(path.clone(), Some(digest));
-            }
-            if !own && !changed(path) {
-                self.read.entry(ix).or_default().insert(path.clone());
-            }
-        }
-        for change in &call.changes {
-            let after = change.after.as_ref().and_then(|state| state.sha256);
-            if change.after.is_none() || after.is_some() {
-                self.last.insert(change.path.clone(), after);
-            }
-            self.left.insert(change.path.clone(), change.after.is_some());
-            self.written.entry(ix).or_default().insert(change.path.clone());
-        }
     }
 }

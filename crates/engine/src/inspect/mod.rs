@@ -14,6 +14,7 @@ mod earlier;
 mod earlier_changes;
 mod error;
 mod file_diff;
+mod file_facts;
 mod frozen;
 mod live;
 mod log_entry;

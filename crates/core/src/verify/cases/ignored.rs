@@ -152,6 +152,16 @@ fn the_words_of_a_command_are_read_and_python3_is_python() {
 }
 
 #[test]
+fn a_file_that_one_command_made_and_deleted_raises_doubt() {
+    let step = Step::fixed().run("echo x > src/tmp.py; rm src/tmp.py", 0);
+    let both =
+        json!({"modified": ["src/calc.py"], "created": ["src/tmp.py"], "deleted": ["src/tmp.py"]});
+    check(&step, &[(both, Inconclusive, "a command names it")]);
+    let made = json!({"modified": ["src/calc.py"], "created": ["src/tmp.py"]});
+    check(&step, &[(made, Failed, "not on disk")]);
+}
+
+#[test]
 fn a_script_that_names_a_claimed_program_raises_doubt() {
     let files = [("src/calc.py", "x = 1\n"), ("check.sh", "#!/bin/sh\npython3 -m pytest -q\n")];
     let step = Step::over(&files).edit("src/calc.py", "1", "2").run("sh check.sh", 0);

@@ -38,11 +38,12 @@ pub(super) fn choices(
     let texts = own.map(StepTexts::of).unwrap_or_default();
     let files = files.iter().map(|file| (file.path.clone(), content_digest(file))).collect();
     let (old_texts, old_files) = (earlier.texts(), earlier.file_digests());
-    let reads = earlier.changed_reads(journal, &|path| file_digest(&root.join(path)));
+    let digest_now = |path: &str| file_digest(&root.join(path));
+    let reads = earlier.changed_reads(journal, &digest_now);
     let reads = reads.into_iter().map(|(step, path)| (step, RerunReason::File(path)));
-    let gone = earlier.gone_files(journal, root).into_iter();
-    let gone = gone.map(|(step, path)| (step, RerunReason::Gone(path)));
-    let changed_files = reads.chain(gone).collect();
+    let undone = earlier.undone_files(journal, root, &digest_now).into_iter();
+    let undone = undone.map(|(step, path)| (step, RerunReason::Undone(path)));
+    let changed_files = reads.chain(undone).collect();
     let facts = Comparison {
         before: Version {
             plan: &earlier.plan,
@@ -59,7 +60,7 @@ pub(super) fn choices(
     choose(&facts)
 }
 
-fn file_digest(path: &Path) -> Option<Digest> {
+pub(super) fn file_digest(path: &Path) -> Option<Digest> {
     let mut file = open_regular(path).ok()?;
     let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 64 << 10]);
     loop {

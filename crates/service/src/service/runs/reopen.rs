@@ -2,6 +2,7 @@
 
 use super::assembly::assemble;
 use super::budget;
+use super::keeping::file_digest;
 use super::killed_commands;
 use super::models::needs_model;
 use super::prepared::Prepared;
@@ -104,23 +105,24 @@ pub fn retry(
     })
 }
 
-/// The steps that did not succeed, and those that left a file that is gone.
+/// The steps that did not succeed, and those whose change of a file was undone.
 fn unsuccessful(
     journal: &dyn Journal,
     run: &RunId,
     root: &Path,
 ) -> Result<StartMode, ServiceError> {
     let earlier = Earlier::read(journal, run, u64::MAX)?;
-    let gone = earlier.gone_files(journal, root);
-    if gone.is_empty() {
+    let undone = earlier.undone_files(journal, root, &|path| file_digest(&root.join(path)));
+    if undone.is_empty() {
         return Ok(StartMode::retry(Vec::new(), false));
     }
     let mut from = earlier.state.unsuccessful(&earlier.plan);
-    from.extend(gone.keys().map(|step| InstanceIx(step.0)));
+    from.extend(undone.keys().map(|step| InstanceIx(step.0)));
     from.sort();
     from.dedup();
-    let listed = gone.iter().map(|(step, path)| {
-        format!("`{path}` of step `{}` is gone", earlier.plan.step(*step).step.id)
+    let listed = undone.iter().map(|(step, path)| {
+        let step = &earlier.plan.step(*step).step.id;
+        format!("the change of `{path}` by step `{step}` was undone")
     });
     let reason = format!("{RETRIED}; {}", listed.collect::<Vec<_>>().join(", "));
     Ok(StartMode::Retry { from, alone: false, reason })
