@@ -71,11 +71,8 @@ fn describe(event: &Event, seen: &EventClock) -> Option<String> {
         }
         Body::StepNote { text, .. } => format!("note: {}", plain(text)),
         Body::AttemptEnd { outcome, error, .. } => {
-            format!(
-                "attempt ended: {}{}",
-                paint(ERROR, &outcome.to_string()),
-                error_suffix(error.as_ref())
-            )
+            let outcome = paint(ERROR, &outcome.to_string());
+            format!("attempt ended: {outcome}{}", error_suffix(error.as_ref()))
         }
         Body::VerificationComplete { verdict, confidence, reason, checks, .. } => {
             verdict_line(*verdict, *confidence, reason.as_deref(), checks)
@@ -109,15 +106,9 @@ fn describe(event: &Event, seen: &EventClock) -> Option<String> {
             format!("{}: {}", status.styled(), plain(why))
         }
         Body::StepEnd { status, tolerated, error, duration_ms, stdout_cut, .. } => {
-            let mut text = step_end(*status, *tolerated, error.as_ref(), *duration_ms);
-            if let Some(cut) = stdout_cut {
-                text.push_str(&indented(&format!(
-                    "{}: {}",
-                    paint(WARNING, "warning"),
-                    stdout_truncated(*cut)
-                )));
-            }
-            text
+            let cut = stdout_cut.map(stdout_truncated);
+            let cut = cut.map(|cut| indented(&format!("{}: {cut}", paint(WARNING, "warning"))));
+            step_end(*status, *tolerated, error.as_ref(), *duration_ms) + &cut.unwrap_or_default()
         }
         Body::RunEnd { status, error, unproven, .. } => {
             let why = error_suffix(error.as_ref());
