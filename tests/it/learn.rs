@@ -1,68 +1,42 @@
 //! `kb learn`: what recorded runs say about specialists, through the binary.
 
+use crate::paid_calls::Provider;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer, ResponseTemplate};
 
-/// A server whose model submits an output.
-struct Provider {
-    server: MockServer,
-    _runtime: tokio::runtime::Runtime,
-}
-
-impl Provider {
-    fn start() -> Provider {
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let call = json!({"id": "c", "type": "function",
-            "function": {"name": "submit_output", "arguments": "{\"summary\": \"done\"}"}});
-        let message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
-        let reply = json!({"id": "r", "model": "m",
-            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
-            "usage": {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000}});
-        let server = runtime.block_on(async {
-            let server = MockServer::start().await;
-            let answer = ResponseTemplate::new(200).set_body_json(reply);
-            Mock::given(method("POST")).respond_with(answer).mount(&server).await;
-            server
-        });
-        Provider { server, _runtime: runtime }
-    }
-
-    /// A project in which the work of `good` is accepted and that of `bad` is refuted, ten times each by `many`.
-    fn project(&self) -> Scratch {
-        let uri = self.server.uri();
-        let settings = format!(
-            "llm: {{tiers: {{medium: {{endpoint: \"{uri}/v1\", model: m, stream: false, contextWindow: 32000, price: {{input: 1, output: 1}}}}}}}}\n"
-        );
-        let specialist = |id: &str| {
-            format!(
-                "schema: kb.specialist/1\nid: {id}\nrole: You write tests.\nllm: {{tier: medium}}\n"
-            )
-        };
-        let step = |of: &str, file: &str| {
-            format!(
-                "specialist: {of}, task: Add tests., verify: {{checks: [{{file: {{path: {file}}}}}], onFailed: fail}}"
-            )
-        };
-        let items = "forEach: {in: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], as: n, onItemError: continue}";
-        let (right, wrong) = (step("good", "here.txt"), step("bad", "missing.txt"));
-        let many = format!(
-            "schema: kb.playbook/1\nid: many\nsteps:\n  - {{id: right, {items}, {right}}}\n  - {{id: wrong, {items}, {wrong}}}\n"
-        );
-        let one = format!(
-            "schema: kb.playbook/1\nid: one\nsteps:\n  - {{id: wrong, {}, onError: continue}}\n",
-            step("bad", "missing.txt")
-        );
-        Scratch::new(&[
-            ("here.txt", ""),
-            (".kb/specialists/good.yml", &specialist("good")),
-            (".kb/specialists/bad.yml", &specialist("bad")),
-            (".kb/playbooks/many.yml", &many),
-            (".kb/playbooks/one.yml", &one),
-            (".kb/kb.config.yml", &settings),
-        ])
-    }
+/// A project in which the work of `good` is accepted and that of `bad` is refuted, ten times each by `many`.
+fn project(provider: &Provider) -> Scratch {
+    let uri = provider.server.uri();
+    let settings = format!(
+        "llm: {{tiers: {{medium: {{endpoint: \"{uri}/v1\", model: m, stream: false, contextWindow: 32000, price: {{input: 1, output: 1}}}}}}}}\n"
+    );
+    let specialist = |id: &str| {
+        format!(
+            "schema: kb.specialist/1\nid: {id}\nrole: You write tests.\nllm: {{tier: medium}}\n"
+        )
+    };
+    let step = |of: &str, file: &str| {
+        format!(
+            "specialist: {of}, task: Add tests., verify: {{checks: [{{file: {{path: {file}}}}}], onFailed: fail}}"
+        )
+    };
+    let items = "forEach: {in: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], as: n, onItemError: continue}";
+    let (right, wrong) = (step("good", "here.txt"), step("bad", "missing.txt"));
+    let many = format!(
+        "schema: kb.playbook/1\nid: many\nsteps:\n  - {{id: right, {items}, {right}}}\n  - {{id: wrong, {items}, {wrong}}}\n"
+    );
+    let one = format!(
+        "schema: kb.playbook/1\nid: one\nsteps:\n  - {{id: wrong, {}, onError: continue}}\n",
+        step("bad", "missing.txt")
+    );
+    Scratch::new(&[
+        ("here.txt", ""),
+        (".kb/specialists/good.yml", &specialist("good")),
+        (".kb/specialists/bad.yml", &specialist("bad")),
+        (".kb/playbooks/many.yml", &many),
+        (".kb/playbooks/one.yml", &one),
+        (".kb/kb.config.yml", &settings),
+    ])
 }
 
 /// Specialist, accepted, decided and rework of each row.
@@ -93,7 +67,7 @@ fn database(scratch: &Scratch) -> rusqlite::Connection {
 #[test]
 fn what_runs_say_is_counted_suggested_and_changed_by_a_person_only() {
     let provider = Provider::start();
-    let scratch = provider.project();
+    let scratch = project(&provider);
     let empty = scratch.kb(&["learn", "show"]).code(0);
     empty.says(&["0 runs counted"]);
     scratch.kb(&["playbook", "run", "many", "--quiet"]);
@@ -124,7 +98,7 @@ fn what_runs_say_is_counted_suggested_and_changed_by_a_person_only() {
 #[test]
 fn forged_runs_and_runs_with_a_script_do_not_count() {
     let provider = Provider::start();
-    let scratch = provider.project();
+    let scratch = project(&provider);
     scratch.kb(&["playbook", "run", "one", "--quiet"]);
     let script = "schema: kb.script/1\nsteps:\n  wrong:\n    - output: {summary: done}\n";
     scratch.write("script.yml", script);

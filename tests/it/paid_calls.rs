@@ -6,13 +6,13 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 /// A server whose model submits an output; each call uses 1,000 tokens.
-struct Provider {
-    server: MockServer,
+pub(crate) struct Provider {
+    pub(crate) server: MockServer,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Provider {
-    fn start() -> Provider {
+    pub(crate) fn start() -> Provider {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let call = json!({"id": "c", "type": "function",
             "function": {"name": "submit_output", "arguments": "{\"summary\": \"done\"}"}});

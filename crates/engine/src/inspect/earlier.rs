@@ -169,7 +169,7 @@ impl Earlier {
                 let change = self.files.changed.get(path).or_else(|| facts.changed.get(path));
                 let last = self.files.last.get(path).or_else(|| facts.last.get(path));
                 let last = last.copied().flatten();
-                change.is_some_and(|own| own.is_undone(last, digest_now(path), exists(path)))
+                change.is_some_and(|own| own.is_undone(last, exists(path), || digest_now(path)))
             };
             if let Some(path) = paths.iter().find(|path| is_undone(path)) {
                 found.insert(self.state.instance(ix).step, path.clone());

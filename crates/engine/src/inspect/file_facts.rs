@@ -14,15 +14,15 @@ pub(super) struct FileChange {
 }
 
 impl FileChange {
-    /// Whether it was undone: the file is gone, or has the content of before again.
+    /// Whether it was undone: the file is gone, or has the content of before again. `now` reads the file, if it must.
     pub(super) fn is_undone(
         &self,
         last: Option<Digest>,
-        now: Option<Digest>,
         exists: bool,
+        now: impl Fn() -> Option<Digest>,
     ) -> bool {
-        let as_before = self.before.is_some() && now == self.before && last != self.before;
-        self.exists && !exists || exists && as_before
+        let as_before = || self.before.is_some() && last != self.before && now() == self.before;
+        if exists { as_before() } else { self.exists }
     }
 }
 

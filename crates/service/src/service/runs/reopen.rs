@@ -93,12 +93,12 @@ pub fn retry(
         }
         RetryFrom::Step(_) | RetryFrom::Only(_) | RetryFrom::Unsuccessful => None,
     };
-    let unsuccessful = unsuccessful(&*journal, &run, &context.root)?;
+    let (root, earlier) = (context.root.clone(), run.clone());
     reopen(context, &*journal, run, overrides, |plan| {
         let step = |name: &str| step_of(plan, name).map(|ix| InstanceIx(ix.0));
         let instance = |name: &str| item.map_or_else(|| step(name), Ok);
         Ok(match from {
-            RetryFrom::Unsuccessful => unsuccessful,
+            RetryFrom::Unsuccessful => unsuccessful(&*journal, &earlier, &root)?,
             RetryFrom::Step(step) => StartMode::retry(vec![instance(step)?], false),
             RetryFrom::Only(step) => StartMode::retry(vec![instance(step)?], true),
         })
