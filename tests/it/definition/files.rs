@@ -170,10 +170,11 @@ fn scripts_are_read_with_places() {
     let params = Arc::new(serde_json::json!({"topic": "tea"}));
     let args = turns[0].calls[0].args_with(&params).expect("its parameter is there");
     assert_eq!(args["content"], "{x} tea");
-    assert_eq!(turns[0].usage, Some((900, 120)));
-    assert_eq!(turns[1].delay, Some(std::time::Duration::from_millis(20)));
+    let usage = turns[0].usage.unwrap();
+    assert_eq!((usage.prompt, usage.completion), (900, 120));
+    assert_eq!(turns[1].delay_ms, 20);
     let error = script.steps["plan#2"][0].error.as_ref().expect("an error");
-    assert_eq!((error.status, error.retry_after), (429, Some(std::time::Duration::from_secs(2))));
+    assert_eq!((error.status, error.retry_after), (429, Some(2.0)));
 
     let (script, sources, found) = definition::load_script(
         "s.yml",

@@ -1,6 +1,6 @@
 //! A script answers from who asks, and from nothing else.
 
-use kb::definition::{Script, ScriptCall, ScriptError, ScriptTurn};
+use kb::definition::{Script, ScriptCall, ScriptError, ScriptTurn, ScriptUsage};
 use kb::diagnostic::{Sources, Span};
 use kb::expression::{Names, Origin, Style, Template, ValueTemplate};
 use kb::llm::*;
@@ -111,7 +111,7 @@ async fn a_turn_says_calls_and_hands_in() {
             ScriptCall { tool: "no:such".into(), args: ValueTemplate::literal(Json::Null) },
         ],
         output: Some(ValueTemplate::literal(json!({"summary": "done"}))),
-        usage: Some((900, 120)),
+        usage: Some(ScriptUsage { prompt: 900, completion: 120 }),
         ..ScriptTurn::default()
     };
     let player = script(&[("s", vec![turn])]);
@@ -130,7 +130,7 @@ async fn a_turn_says_calls_and_hands_in() {
 #[tokio::test]
 async fn a_scripted_failure_is_the_one_a_provider_would_give() {
     let check = async |status: u16, message: Option<&str>, expected: ModelError| {
-        let retry_after = (status == 429).then_some(Duration::from_secs(2));
+        let retry_after = (status == 429).then_some(2.0);
         let error = Some(ScriptError { status, retry_after, message: message.map(str::to_owned) });
         let player = script(&[("s", vec![ScriptTurn { error, ..ScriptTurn::default() }])]);
         assert_eq!(play(&player, asks("s", 1, 1)).await, Err(expected));
@@ -151,8 +151,8 @@ async fn a_scripted_failure_is_the_one_a_provider_would_give() {
 #[tokio::test]
 async fn a_slow_turn_meets_its_timeout_and_its_cancel() {
     let hour = Duration::from_secs(3600);
-    let slow = |delay| ScriptTurn { delay: Some(delay), ..say("late") };
-    let player = script(&[("s", vec![slow(Duration::from_millis(1)), slow(hour)])]);
+    let slow = |delay_ms| ScriptTurn { delay_ms, ..say("late") };
+    let player = script(&[("s", vec![slow(1), slow(3_600_000)])]);
     assert_eq!(play(&player, asks("s", 1, 1)).await.unwrap().text, "late");
 
     let limit = Duration::from_millis(1);
@@ -182,11 +182,10 @@ async fn a_recording_says_what_was_said() {
     };
     let first = ScriptTurn {
         calls: vec![call("fs:write", json!({"path": "a", "content": "#!/bin/sh\necho {{ x }}\n"}))],
-        usage: Some((9, 2)),
+        usage: Some(ScriptUsage { prompt: 9, completion: 2 }),
         ..say("two\nlines\n")
     };
-    let busy =
-        ScriptError { status: 429, retry_after: Some(Duration::from_secs(2)), message: None };
+    let busy = ScriptError { status: 429, retry_after: Some(2.0), message: None };
     let second = ScriptTurn { error: Some(busy), ..ScriptTurn::default() };
     let last = call("submit_output", json!({"summary": "done"}));
     let third = ScriptTurn { calls: vec![call("x", json!([1])), last], ..ScriptTurn::default() };

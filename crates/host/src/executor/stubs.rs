@@ -29,26 +29,27 @@ pub(super) async fn play(
     request: &Request,
     context: &Context,
 ) -> Outcome {
-    let limit = request.timeout.filter(|limit| *limit < stub.delay);
+    let delay = stub.delay.unwrap_or_default();
+    let limit = request.timeout.filter(|limit| *limit < delay);
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => {
             return failed(OutcomeKind::Cancelled, Code::ATTEMPT_FAILED, "cancelled".to_owned());
         }
-        () = clock.sleep(limit.unwrap_or(stub.delay)) => {}
+        () = clock.sleep(limit.unwrap_or(delay)) => {}
     }
     if let Some(limit) = limit {
         let message =
             format!("the attempt took longer than {}", kb_base::value::format_duration(limit));
         return failed(OutcomeKind::Timeout, Code::TIMED_OUT, message);
     }
-    let exit_code = stub.exit_code;
-    let outcome = match stub.result {
-        Ok(output) => Outcome::ok(output),
-        Err(failure) => {
+    let exit_code = stub.exit_code.map(|code| code as i32);
+    let outcome = match stub.error {
+        None => Outcome::ok(stub.output.unwrap_or_default()),
+        Some(message) => {
             let by_code = || exit_code.map_or(OutcomeKind::ToolError, OutcomeKind::Exit);
-            let kind = failure.kind.unwrap_or_else(by_code);
-            failed(kind, code_of(kind), failure.message)
+            let kind = stub.kind.unwrap_or_else(by_code);
+            failed(kind, code_of(kind), message)
         }
     };
     Outcome { exit_code, ..outcome }

@@ -91,7 +91,8 @@ impl ScriptPlayer {
         cancel: &CancellationToken,
     ) -> Result<ChatReply, ModelError> {
         let turn = self.turn(&request)?;
-        wait(&self.clock, turn.delay.unwrap_or_default(), &request, cancel).await?;
+        let delay = Duration::from_millis(turn.delay_ms.into());
+        wait(&self.clock, delay, &request, cancel).await?;
         if let Some(error) = &turn.error {
             return Err(failure(error));
         }
@@ -146,7 +147,8 @@ fn failure(error: &ScriptError) -> ModelError {
         0 => "the response was interrupted".to_owned(),
         status => format!("the model answered with status {status}"),
     });
-    error_of_status(error.status, error.retry_after, message)
+    let retry_after = error.retry_after.map(Duration::from_secs_f64);
+    error_of_status(error.status, retry_after, message)
 }
 
 fn reply(turn: &ScriptTurn, request: &ChatRequest) -> Result<ChatReply, ModelError> {
@@ -183,10 +185,10 @@ fn unfilled(origin: &CallOrigin, why: &kb_base::value::Failure) -> ModelError {
 
 /// The scripted token counts, without cost.
 fn usage(turn: &ScriptTurn) -> Usage {
-    let (prompt_tokens, completion_tokens) = turn.usage.unwrap_or_default();
+    let tokens = turn.usage.unwrap_or_default();
     Usage {
-        prompt_tokens,
-        completion_tokens,
+        prompt_tokens: tokens.prompt.into(),
+        completion_tokens: tokens.completion.into(),
         cost_usd: Some(Money::ZERO),
         model_calls: 1,
         ..Usage::default()

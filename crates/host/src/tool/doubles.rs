@@ -4,7 +4,7 @@ use super::call::{Call, CallResult};
 use super::kept_calls::KeptCalls;
 use kb_attempt::in_variable;
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Json};
+use kb_base::value::{Failure, Json, JsonMap};
 use kb_core::evidence::InvocationStatus;
 use kb_language::definition::ToolStub;
 use std::collections::BTreeMap;
@@ -82,9 +82,8 @@ impl ToolDoubles {
             return Some(failed(&fault.message));
         }
         let stubs = self.stubs.get(tool)?;
-        let fits = |stub: &&ToolStub| {
-            stub.args.as_ref().is_some_and(|wanted| contains(&call.args, wanted))
-        };
+        let fits =
+            |stub: &&ToolStub| stub.args.as_ref().is_some_and(|wanted| has_all(&call.args, wanted));
         let stub = stubs.iter().find(fits).or_else(|| {
             let any: Vec<&ToolStub> = stubs.iter().filter(|stub| stub.args.is_none()).collect();
             any.get(number as usize - 1).or(any.last()).copied()
@@ -92,9 +91,9 @@ impl ToolDoubles {
         let Some(stub) = stub else {
             return Some(failed(&format!("the test has no stub of `{tool}` for these arguments")));
         };
-        Some(match &stub.result {
-            Ok(output) => CallResult::success(output.clone()),
-            Err(message) => failed(message),
+        Some(match &stub.error {
+            None => CallResult::success(stub.output.clone().unwrap_or_default()),
+            Some(message) => failed(message),
         })
     }
 }
@@ -106,9 +105,11 @@ fn failed(message: &str) -> CallResult {
 /// Whether a value has all the listed keys with these values.
 fn contains(found: &Json, wanted: &Json) -> bool {
     match (found, wanted) {
-        (Json::Object(found), Json::Object(wanted)) => wanted
-            .iter()
-            .all(|(key, wanted)| found.get(key).is_some_and(|found| contains(found, wanted))),
+        (found, Json::Object(wanted)) if found.is_object() => has_all(found, wanted),
         (found, wanted) => found == wanted,
     }
+}
+
+fn has_all(found: &Json, wanted: &JsonMap) -> bool {
+    wanted.iter().all(|(key, wanted)| found.get(key).is_some_and(|found| contains(found, wanted)))
 }

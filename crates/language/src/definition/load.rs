@@ -7,10 +7,11 @@ use super::by_capability;
 use super::check::named_specialists;
 use super::mcp::{McpLock, of_specialists, with_server};
 use super::same_ids::unique;
+use super::script::script;
 use super::settings::settings;
 use super::syntax::{
     Decoder, FileText, FrontMatterError, Node, agent, playbook, plugin, profile, read_text,
-    read_yaml, script, specialist, split_front_matter,
+    read_yaml, specialist, split_front_matter,
 };
 use super::{
     Catalog, CodingAgent, DefinitionForm, FileBytes, McpServer, PinnedTools, Playbook, Plugin,
@@ -170,7 +171,7 @@ impl Loader {
     /// The problems of a script.
     fn script(&mut self, text: &FileText, mut decoder: Decoder) {
         let root = yaml(text, text.start..text.text.len(), &mut decoder);
-        root.and_then(|root| script::script(&root, &mut decoder));
+        root.and_then(|root| script(&root, &mut decoder));
         self.diagnostics.extend(decoder.finish());
     }
 

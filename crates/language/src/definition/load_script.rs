@@ -1,8 +1,8 @@
 //! Loads the script of a scripted model (`kb.script/1`).
 
-use super::Script;
 use super::load::yaml;
-use super::syntax::{Decoder, read_text, script};
+use super::script::{Script, script};
+use super::syntax::{Decoder, read_text};
 use kb_base::diagnostic::{Diagnostic, Sources};
 
 /// Loads a script for `--script`; `None` if it has errors.
@@ -14,7 +14,7 @@ pub fn load_script(path: &str, bytes: &[u8]) -> (Option<Script>, Sources, Vec<Di
     };
     let mut decoder = Decoder::default();
     let root = yaml(&text, text.start..text.text.len(), &mut decoder);
-    let found = root.and_then(|root| script::script(&root, &mut decoder));
+    let found = root.and_then(|root| script(&root, &mut decoder));
     let clean = !decoder.has_errors();
     (found.filter(|_| clean), sources, decoder.finish())
 }

@@ -21,11 +21,14 @@ mod load_tree;
 mod load_value;
 mod mcp;
 pub mod model;
+mod notify;
 mod same_ids;
 mod schema;
+mod script;
 mod settings;
 mod step_texts;
 mod syntax;
+mod test_file;
 mod trigger_links;
 
 pub(crate) use by_capability::candidates;
@@ -48,7 +51,13 @@ pub use mcp::{
     LOCK_PATH, McpLock, McpPin, PinnedServer, ToolChange, ToolDeclaration, is_server_name,
 };
 pub use model::*;
+pub use notify::{NotifyEvent, NotifyHook, NotifyPlaybook, NotifyTarget, NotifyWebhook};
 pub use schema::{Property, Schema, Violation};
+pub use script::{Script, ScriptCall, ScriptError, ScriptTurn, ScriptUsage};
 pub use settings::*;
 pub use step_texts::{StepTexts, content_digest};
+pub use test_file::{
+    Expectations, Fault, FaultKind, FileExpectation, ModelFault, Stub, TestCase, TestFile,
+    TestReply, TestScript, ToolStub,
+};
 pub use trigger_links::link_triggers;

@@ -177,7 +177,7 @@ impl Notifier {
             }
             let Some(view) = &view else { return Ok(()) };
             // A run that a notification started must not start runs by its own end for ever.
-            let is_playbook = matches!(hook.target, NotifyTarget::Playbook { .. });
+            let is_playbook = matches!(hook.target, NotifyTarget::Playbook(_));
             let fire = served.store.fire_of(&row.run)?;
             if is_playbook && fire.is_some_and(|fire| fire.trigger == "notify") {
                 continue;

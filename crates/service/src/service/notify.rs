@@ -7,10 +7,10 @@ use super::{Project, ServiceError, params};
 use crate::trigger::{Fire, NewFire, Notification, sign_standard};
 use kb_attempt::Live;
 use kb_base::diagnostic::Code;
-use kb_base::value::{Json, JsonMap, RunId, Timestamp, one_line};
+use kb_base::value::{Json, RunId, Timestamp, one_line};
 use kb_core::redaction::{Masked, Redactor};
 use kb_core::wire::RunView;
-use kb_language::definition::{NotifyEvent, NotifyHook, NotifyTarget, PayloadPath};
+use kb_language::definition::{NotifyEvent, NotifyHook, NotifyPlaybook, NotifyTarget};
 use kb_language::plan::Touched;
 use kb_process::{ProcessEnd, Spawn};
 use serde::Serialize;
@@ -193,12 +193,12 @@ pub async fn send_notification(
     let touched = touched_in(context, &what.run);
     let (secrets, redactor) = reading_secrets(project, touched.clone());
     let sent = match &hook.target {
-        NotifyTarget::Webhook { url, secret } => {
+        NotifyTarget::Webhook(webhook) => {
             let now = project.clock().wall();
-            post(&secrets, url, secret.as_deref(), what, now).await
+            post(&secrets, &webhook.url, webhook.secret.as_deref(), what, now).await
         }
         NotifyTarget::Command(argv) => run(project, argv, &touched, what).await,
-        NotifyTarget::Playbook { id, params, payload } => queue(project, id, params, payload, what),
+        NotifyTarget::Playbook(playbook) => queue(project, playbook, what),
     };
     sent.map_err(|failure| failure.masked_by(&redactor))
 }
@@ -315,11 +315,10 @@ fn reason(id: &str, error: &ServiceError) -> String {
 /// Queues a run for the daemon. The id of the notification is its key, so that it starts once.
 fn queue(
     project: &Project,
-    id: &str,
-    fixed: &JsonMap,
-    payload: &[(String, PayloadPath)],
+    playbook: &NotifyPlaybook,
     what: &Notification,
 ) -> Result<(), Unmasked> {
+    let NotifyPlaybook { id, params: fixed, payload } = playbook;
     let refused = |error: ServiceError| Unmasked::final_(reason(id, &error));
     let plan = project.runnable_plan(id).map_err(refused)?;
     let body: Json = serde_json::from_str(&what.body).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The choices of keys that take one of several texts, with the values that they stand for.
 
 use super::choice_list::{choice_table, choices_of};
-use crate::definition::model::{AuthorSandbox, InconclusivePolicy, NotifyEvent};
+use crate::definition::model::{AuthorSandbox, InconclusivePolicy};
 use crate::schedule::{Keep, Overlap};
 use crate::toolspec::ToolLevel;
 use kb_base::value::{OutcomeKind, RunStatus, StepStatus, Tier, Verdict};
@@ -15,17 +15,6 @@ choice_table! {
     TRIGGER, TRIGGER_NAMES: bool = {
         "manual" => false,
         "auto" => true,
-    }
-    /// `on` of `notify`.
-    NOTIFY_EVENT, NOTIFY_EVENT_NAMES: &'static [NotifyEvent] = {
-        "ended" => &[NotifyEvent::Succeeded, NotifyEvent::Failed, NotifyEvent::Cancelled],
-        "succeeded" => &[NotifyEvent::Succeeded],
-        "failed" => &[NotifyEvent::Failed],
-        "cancelled" => &[NotifyEvent::Cancelled],
-        "waiting" => &[NotifyEvent::Waiting],
-        "recovered" => &[NotifyEvent::Recovered],
-        "stopped" => &[NotifyEvent::Stopped],
-        "missed" => &[NotifyEvent::Missed],
     }
     /// `action` of `verifier.inconclusivePolicy`; `None`: not supported yet.
     INCONCLUSIVE_ACTION, INCONCLUSIVE_ACTION_NAMES: Option<InconclusivePolicy> = {

@@ -15,12 +15,17 @@
 //!
 //! The comment of a field is what the reference says about the key. Its Rust type says how the value is decoded and
 //! which type the reference names ([`KeyValue`](crate::definition::syntax::KeyValue)); `as TYPE` names another one,
-//! `=> function` decodes the value of an optional key with a function. After that come the properties of
-//! [`KeySpec`](super::KeySpec). A default that a type can parse is the value of an absent key.
+//! `=> function` decodes the value with a function, which returns an `Option` if the key is `required`. After that come
+//! the properties of [`KeySpec`](super::KeySpec); `required` is the first of them. A default that a type can parse is the
+//! value of an absent key.
+//!
+//! The names of a table can be followed by its rule and by groups of keys that are decoded elsewhere: `rule RULE`,
+//! `first GROUP`, `also GROUP`. A struct without a table is a group of keys that several maps have: `with { field: Group }`
+//! adds its keys and its values to a map. Fields below `plus` are not keys.
 //!
 //! `settings!` also asks for the word that says how an earlier value is narrowed by the present one when a run is
 //! resumed, so that no policy is forgotten: `own` keeps it (no policy), `higher`, `lower`, `both`, `either` and `common`
-//! take the stricter value, `inner` is that of the map. Fields below `plus` are not keys.
+//! take the stricter value, `inner` is that of the map.
 
 /// A documentation comment without the space at its start.
 pub(in crate::definition) const fn sentence(comment: &'static str) -> &'static str {
@@ -30,34 +35,28 @@ pub(in crate::definition) const fn sentence(comment: &'static str) -> &'static s
 macro_rules! keys {
     ($(
         $(#[doc = $what:literal])+
-        pub struct $Struct:ident($($derive:ident),+): $TABLE:ident = ($name:literal, $called:literal $(, first $first:path)? $(, also $group:path)*) {
+        $vis:vis struct $Struct:ident($($derive:ident),*) $(: $TABLE:ident = ($name:literal, $called:literal $(, rule $rule:expr)? $(, first $first:path)? $(, also $group:path)*))? {
             $(
                 $(#[doc = $about:literal])+
                 $field:ident: $ty:ty = $key:literal $(as $key_type:expr)? $(=> $decode:path)? $(, $property:ident $(($value:expr))?)*;
             )+
-        } $(plus { $($(#[$extra_doc:meta])+ $extra:ident: $extra_ty:ty,)+ })?
+        } $(with { $($(#[doc = $part_doc:literal])+ $part:ident: $part_ty:ident,)+ })? $(plus { $($(#[$extra_doc:meta])+ $extra:ident: $extra_ty:ty,)+ })?
     )+) => {$(
         $(#[doc = $what])+
-        #[derive($($derive),+)]
-        pub struct $Struct {
-            $($(#[doc = $about])+ pub $field: $ty,)+
-            $($($(#[$extra_doc])+ pub $extra: $extra_ty,)+)?
+        #[derive($($derive),*)]
+        $vis struct $Struct {
+            $($(#[doc = $about])+ $vis $field: $ty,)+
+            $($($(#[doc = $part_doc])+ $vis $part: $part_ty,)+)?
+            $($($(#[$extra_doc])+ $vis $extra: $extra_ty,)+)?
         }
 
-        $(#[doc = $what])+
-        pub(crate) static $TABLE: $crate::definition::keys::KeyTable = $crate::definition::keys::table(
-            $name,
-            $called,
-            $crate::definition::keys::sentence(concat!($($what),+)),
-            &[$($first,)? $Struct::KEYS, $($group),*],
-        );
-
         impl $Struct {
-            /// The type of a key with such a map.
+            /// What the reference says about such a map.
             #[allow(dead_code)]
-            pub(crate) const MAP: $crate::definition::keys::KeyType = $crate::definition::keys::KeyType::Map(&$TABLE);
+            const ABOUT: &'static str = $crate::definition::keys::sentence(concat!($($what),+));
 
-            const KEYS: &'static [$crate::definition::keys::KeySpec] = &[$(
+            /// The keys with a field of their own.
+            const OWN_KEYS: &'static [$crate::definition::keys::KeySpec] = &[$(
                 $crate::definition::keys::key(
                     $key,
                     $crate::definition::keys::keys!(@type $ty $(, $key_type)?),
@@ -65,53 +64,101 @@ macro_rules! keys {
                 )$(.$property($($value)?))*
             ),+];
 
-            /// Decodes a map.
-            pub(crate) fn from_node(
-                node: &$crate::definition::syntax::Node,
-                decoder: &mut $crate::definition::syntax::Decoder,
-            ) -> Option<$Struct> {
-                $Struct::of(&decoder.fields(node, &$TABLE)?, decoder)
-            }
+            /// All keys: also those of the groups below `with`.
+            pub(crate) const KEYS: &'static [$crate::definition::keys::KeySpec] = &{
+                const LISTS: &[&[$crate::definition::keys::KeySpec]] = &[$Struct::OWN_KEYS, $($($part_ty::KEYS),+)?];
+                $crate::definition::keys::joined::<{ $crate::definition::keys::count(LISTS) }>(LISTS)
+            };
 
-            /// Decodes the keys of a map.
-            pub(crate) fn of(
+            /// Decodes the keys among others of a map.
+            pub(crate) fn part(
                 fields: &$crate::definition::syntax::Fields<'_>,
                 decoder: &mut $crate::definition::syntax::Decoder,
             ) -> Option<$Struct> {
-                let mut specs = Self::KEYS.iter();
-                $(let $field = $crate::definition::keys::keys!(@decode $ty, fields, specs.next()?, decoder $(, $decode)?);)+
-                decoder.unsupported(fields);
-                Some($Struct { $($field: $field?,)+ $($($extra: Default::default(),)+)? })
-            }
-        }
-
-        impl $crate::definition::syntax::KeyValue for $Struct {
-            const TYPE: $crate::definition::keys::KeyType = $Struct::MAP;
-
-            fn decode(
-                node: &$crate::definition::syntax::Node,
-                _: &$crate::definition::keys::KeySpec,
-                decoder: &mut $crate::definition::syntax::Decoder,
-            ) -> Option<$Struct> {
-                $Struct::from_node(node, decoder)
+                let mut specs = Self::OWN_KEYS.iter();
+                $(let $field = $crate::definition::keys::keys!(@decode $ty, fields, specs.next()?, decoder, [$($property)*] $(, $decode)?);)+
+                $($(let $part = $part_ty::part(fields, decoder);)+)?
+                Some($Struct {
+                    $($field: $field?,)+
+                    $($($part: $part?,)+)?
+                    $($($extra: Default::default(),)+)?
+                })
             }
 
-            fn absent(_: &$crate::definition::keys::KeySpec) -> Option<$Struct> {
-                let mut specs = Self::KEYS.iter();
+            /// The values of absent keys. `None`: a key has none.
+            #[allow(dead_code)]
+            fn without_keys() -> Option<$Struct> {
+                let mut specs = Self::OWN_KEYS.iter();
                 Some($Struct {
                     $($field: $crate::definition::keys::keys!(@absent $ty, specs.next()? $(, $decode)?)?,)+
+                    $($($part: $part_ty::without_keys()?,)+)?
                     $($($extra: Default::default(),)+)?
                 })
             }
         }
+
+        $(
+            /// The keys of the map.
+            pub(crate) static $TABLE: $crate::definition::keys::KeyTable = $crate::definition::keys::table(
+                $name,
+                $called,
+                $Struct::ABOUT,
+                &[$($first,)? $Struct::KEYS, $($group),*],
+            )$(.rule($rule))?;
+
+            impl $Struct {
+                /// The type of a key with such a map.
+                #[allow(dead_code)]
+                pub(crate) const MAP: $crate::definition::keys::KeyType = $crate::definition::keys::KeyType::Map(&$TABLE);
+
+                /// Decodes a map.
+                #[allow(dead_code)]
+                pub(crate) fn from_node(
+                    node: &$crate::definition::syntax::Node,
+                    decoder: &mut $crate::definition::syntax::Decoder,
+                ) -> Option<$Struct> {
+                    $Struct::of(&decoder.fields(node, &$TABLE)?, decoder)
+                }
+
+                /// Decodes the keys of a map.
+                pub(crate) fn of(
+                    fields: &$crate::definition::syntax::Fields<'_>,
+                    decoder: &mut $crate::definition::syntax::Decoder,
+                ) -> Option<$Struct> {
+                    decoder.unsupported(fields);
+                    $Struct::part(fields, decoder)
+                }
+            }
+
+            impl $crate::definition::syntax::KeyValue for $Struct {
+                const TYPE: $crate::definition::keys::KeyType = $Struct::MAP;
+
+                fn decode(
+                    node: &$crate::definition::syntax::Node,
+                    _: &str,
+                    _: &$crate::definition::keys::KeySpec,
+                    decoder: &mut $crate::definition::syntax::Decoder,
+                ) -> Option<$Struct> {
+                    $Struct::from_node(node, decoder)
+                }
+
+                fn absent(_: &$crate::definition::keys::KeySpec) -> Option<$Struct> {
+                    $Struct::without_keys()
+                }
+            }
+        )?
     )+};
     (@type $ty:ty, $key_type:expr) => { $key_type };
     (@type $ty:ty) => { <$ty as $crate::definition::syntax::KeyValue>::TYPE };
-    (@decode $ty:ty, $fields:expr, $spec:expr, $decoder:expr, $decode:path) => {{
+    (@decode $ty:ty, $fields:expr, $spec:expr, $decoder:expr, [required $($others:ident)*], $decode:path) => {{
+        let spec = $spec;
+        $decoder.required($fields, spec.name).and_then(|node| $decode(node, spec.name, $decoder))
+    }};
+    (@decode $ty:ty, $fields:expr, $spec:expr, $decoder:expr, [$($properties:ident)*], $decode:path) => {{
         let spec = $spec;
         Some($fields.get(spec.name).map(|node| $decode(node, spec.name, $decoder)).unwrap_or_default())
     }};
-    (@decode $ty:ty, $fields:expr, $spec:expr, $decoder:expr) => {
+    (@decode $ty:ty, $fields:expr, $spec:expr, $decoder:expr, [$($properties:ident)*]) => {
         $decoder.value::<$ty>($fields, $spec)
     };
     (@absent $ty:ty, $spec:expr, $decode:path) => {{
@@ -145,7 +192,7 @@ macro_rules! settings {
 
         impl Default for $Struct {
             fn default() -> $Struct {
-                let mut specs = Self::KEYS.iter();
+                let mut specs = Self::OWN_KEYS.iter();
                 $Struct {
                     $($field: specs
                         .next()

@@ -2,8 +2,10 @@
 
 use super::reach::reach;
 use super::table::KeyTable;
-use super::{playbook, plugin, script, specialist, test};
+use super::{playbook, plugin, specialist};
+use crate::definition::script::SCRIPT;
 use crate::definition::settings::SETTINGS;
+use crate::definition::test_file::TEST_FILE;
 use std::collections::BTreeMap;
 
 /// A kind of definition file that has its own table of keys.
@@ -48,8 +50,8 @@ impl DefinitionFile {
             DefinitionFile::Specialist => vec![&specialist::SPECIALIST, &specialist::AGENT_FILE],
             DefinitionFile::AgentProfile => vec![&specialist::PROFILE],
             DefinitionFile::Plugin => vec![&plugin::PLUGIN, &plugin::PLUGIN_MANIFEST],
-            DefinitionFile::Script => vec![&script::SCRIPT],
-            DefinitionFile::Test => vec![&test::TEST_FILE],
+            DefinitionFile::Script => vec![&SCRIPT],
+            DefinitionFile::Test => vec![&TEST_FILE],
             DefinitionFile::Settings => vec![&SETTINGS],
         }
     }

@@ -3,8 +3,10 @@
 use super::describe::{key_text, table_text};
 use super::reach::reach;
 use super::table::{KeySpec, KeyTable, KeyType, Support};
-use super::{checks, playbook, plugin, script, specialist, step, test};
+use super::{checks, playbook, plugin, specialist, step};
+use crate::definition::script::SCRIPT;
 use crate::definition::settings::SETTINGS;
+use crate::definition::test_file::TEST_FILE;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages, in order, each with the tables that it starts with. A table is on the first page whose
@@ -20,8 +22,8 @@ const PAGES: &[(&str, &str, &[&KeyTable])] = &[
     ),
     ("settings", "Keys of the settings", &[&SETTINGS]),
     ("plugin", "Keys of plugins", &[&plugin::PLUGIN, &plugin::PLUGIN_MANIFEST]),
-    ("script", "Keys of scripts", &[&script::SCRIPT]),
-    ("test", "Keys of test files", &[&test::TEST_FILE]),
+    ("script", "Keys of scripts", &[&SCRIPT]),
+    ("test", "Keys of test files", &[&TEST_FILE]),
 ];
 
 /// The reference pages as (name, markdown): one table of keys per map.

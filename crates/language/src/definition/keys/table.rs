@@ -188,10 +188,12 @@ impl KeySpec {
         KeySpec { support: Support::RunRefused, ..self }
     }
 
-    /// The least and the highest integer that it takes.
+    /// The least and the highest integer that it takes, alone or in a list.
     pub(in crate::definition) fn integers(&self) -> (u32, u32) {
         match self.ty {
-            KeyType::Integer(least, most) => (least, most),
+            KeyType::Integer(least, most) | KeyType::ListOrOne(&KeyType::Integer(least, most)) => {
+                (least, most)
+            }
             _ => (0, u32::MAX),
         }
     }

@@ -13,21 +13,19 @@ mod duration_policy;
 mod for_each;
 mod gate;
 mod hook;
+mod located;
 mod mcp;
 mod memory;
 mod network;
 mod not_yet;
-mod notify;
 mod playbook;
 mod plugin;
 mod recovery;
 mod repeat;
 mod requirements;
 mod sandbox;
-mod script;
 mod specialist;
 mod step;
-mod test;
 mod trigger;
 
 pub use budget::Budget;
@@ -42,25 +40,20 @@ pub use duration_policy::{Backoff, RetryPolicy, Timeout};
 pub use for_each::{ForEach, ItemSource, Matrix, OnItemError};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Undecided, Verify};
 pub use hook::{Hook, HookEvent};
+pub use located::{Located, LocatedMap};
 pub use mcp::{McpServer, PinnedTools, ServerValue};
 pub use memory::MemoryUse;
 pub use network::NetworkAccess;
 pub use not_yet::NotYet;
-pub use notify::{NotifyEvent, NotifyHook, NotifyTarget};
 pub use playbook::{DefinitionForm, Limits, Order, Param, ParamType, Playbook};
 pub use plugin::{Plugin, Probe};
 pub use recovery::{OnError, RecoveryAction, RecoveryKind, RecoveryRule, UNLIMITED_QUESTIONS};
 pub use repeat::{Loop, Until};
 pub use requirements::Requirements;
 pub use sandbox::{AuthorSandbox, SandboxOpening, StepSandbox};
-pub use script::{Script, ScriptCall, ScriptError, ScriptTurn};
 pub use specialist::{Example, LoopLimits, LoopPhases, ModelChoice, Specialist};
 pub use step::{
     EvidenceMode, Isolation, MergePolicy, RunIf, Step, StepDetails, StepPhase, WorkspaceMode,
-};
-pub use test::{
-    Expectations, Fault, FaultKind, FileExpectation, Located, LocatedMap, ModelFault, Stub,
-    StubFailure, TestCase, TestFile, TestReply, TestScript, ToolStub,
 };
 pub use trigger::{
     FileTrigger, HeaderSignature, NamedForm, PayloadPath, RunEnd, RunTrigger, SignatureEncoding,

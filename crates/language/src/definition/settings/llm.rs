@@ -4,8 +4,8 @@ use crate::definition::keys::KeyType::{self, Integer, Map, MapOf, Number, Patter
 use crate::definition::keys::keys;
 use crate::definition::keys::{KeySpec, KeyTable, key, settings, table};
 use crate::definition::model::{ContextProfile, Reasoning};
+use crate::definition::notify::is_url;
 use crate::definition::syntax::environment::is_variable;
-use crate::definition::syntax::notify::is_url;
 use crate::definition::syntax::{Decoder, Key, Node};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Tier;

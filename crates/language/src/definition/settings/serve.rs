@@ -2,7 +2,7 @@
 
 use crate::definition::keys::KeyType::{self, Integer, Map, MapOf, OneOf, Pattern, Text};
 use crate::definition::keys::{keys, settings};
-use crate::definition::syntax::notify::{is_reference, is_url};
+use crate::definition::notify::{is_reference, is_url};
 use crate::definition::syntax::{Decoder, Node};
 use kb_base::diagnostic::{Code, Diagnostic};
 use std::collections::BTreeMap;

@@ -49,6 +49,11 @@ impl<'n> Fields<'n> {
         self.table.what
     }
 
+    /// Which keys of the map can occur together.
+    pub(crate) fn rule(&self) -> KeyRule {
+        self.table.rule
+    }
+
     /// Adds the keys of another map that are absent here and for which `wanted` is true.
     pub(crate) fn inherit(&mut self, other: &Fields<'n>, wanted: impl Fn(&str) -> bool) {
         for entry in &other.found {

@@ -1,12 +1,12 @@
 //! Decodes servers of the Model Context Protocol: `mcp` of the settings, and `mcpServers` of a specialist.
 
 use super::environment::is_variable;
-use super::notify::{is_reference, is_url};
 use super::{Decoder, Fields, Node};
 use crate::definition::keys::choice_tables::SERVER_TRANSPORT;
 use crate::definition::keys::mcp as keys;
 use crate::definition::mcp::{is_server_name, with_server};
 use crate::definition::model::{McpServer, NetworkAccess, ServerValue, Specialist};
+use crate::definition::notify::{is_reference, is_url};
 use crate::toolspec::ToolNamespace;
 use kb_base::diagnostic::{Code, Diagnostic};
 use std::collections::BTreeMap;

@@ -1,30 +1,21 @@
-//! Decodes parts that several maps of test files have.
+//! What several maps of test files have.
 
-use super::{Decoder, Fields, Node};
-use crate::definition::model::Located;
+use crate::definition::keys::KeyRule;
+use crate::definition::syntax::{Decoder, Fields};
 use crate::toolspec::ToolMatch;
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 
-/// A text with its position.
-pub(super) fn text(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Located<String>> {
-    let value = decoder.text(node, key)?.to_owned();
-    Some(Located { value, span: node.span })
-}
-
-/// The key of a map that must have exactly one of these.
-pub(super) fn require_one(
-    fields: &Fields<'_>,
-    names: &[&'static str],
-    decoder: &mut Decoder,
-) -> Option<&'static str> {
-    let found: Vec<&'static str> =
-        names.iter().copied().filter(|name| fields.entry(name).is_some()).collect();
-    if let [one] = found.as_slice() {
+/// The key of a map whose rule is that it has exactly one of some.
+pub(super) fn require_one(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<&'static str> {
+    let KeyRule::ExactlyOne(names) = fields.rule() else { return None };
+    let mut found = names.iter().filter(|name| fields.entry(name).is_some());
+    if let (Some(one), None) = (found.next(), found.next()) {
         return Some(one);
     }
     if !fields.was_meant(names) {
+        let count = names.iter().filter(|name| fields.entry(name).is_some()).count();
         let listed = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let message = format!("{} has {} of {listed}", fields.what(), found.len());
+        let message = format!("{} has {count} of {listed}", fields.what());
         let found = Diagnostic::error(Code::BAD_VALUE, fields.span, message);
         decoder.push(found.help("write exactly one of them"));
     }

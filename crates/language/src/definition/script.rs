@@ -1,0 +1,190 @@
+//! Scripts (`kb.script/1`): written responses that replace those of a model.
+
+use super::keys::KeyType::{Any, Constant, Integer, List, Map, MapOf, Number, Text};
+use super::keys::{KeyRule, KeySpec, KeyTable, key, keys, table};
+use super::syntax::{Decoder, Node, Value};
+use crate::expression::{EvalError, Root, Scope, ValueTemplate};
+use kb_base::diagnostic::{Code, Diagnostic};
+use kb_base::value::Json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A script: the responses of a model, written down (`kb.script/1`).
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// Turns by [names of attempts](kb_base::value::AttemptName).
+    pub steps: BTreeMap<String, Vec<ScriptTurn>>,
+}
+
+keys! {
+    /// One response of the model.
+    pub struct ScriptTurn(Debug, Clone, Default): TURN = ("turn", "a turn", rule KeyRule::AtLeastOne(&["say", "calls", "output", "error"])) {
+        /// Text of the response.
+        say: Option<String> = "say", example("\"I read the file first.\"");
+        /// Tool calls.
+        calls: Vec<ScriptCall> = "calls" as List(const { &Map(&CALL) }) => calls, example("[{tool: fs:read, args: {path: a.txt}}]");
+        /// Final output; can contain placeholders over `params`.
+        output: Option<ValueTemplate> = "output", example("{summary: done}");
+        /// Reported tokens.
+        usage: Option<ScriptUsage> = "usage", example("{prompt: 900, completion: 120}");
+        /// Delay before the response in milliseconds.
+        delay_ms: u32 = "delayMs" as Integer(0, 3_600_000), default("0");
+        /// Error instead of a response.
+        error: Option<ScriptError> = "error", example("{status: 429, retryAfter: 2}");
+        /// What the model was given since the turn before, as names with digests. `--record` writes it; `kb playbook test` compares it to explain why a recording no longer fits.
+        given: Vec<String> = "given" as List(&Text), default("[]"), example("[\"src/main.rs 3f2a9c01\"]");
+    }
+
+    /// One tool call.
+    pub struct ScriptCall(Debug, Clone): CALL = ("call", "a call") {
+        /// Name of the tool.
+        tool: String = "tool", required, example("fs:write");
+        /// Arguments; can contain placeholders over `params`.
+        args: ValueTemplate = "args", default("{}"), example("{path: a.txt}");
+    }
+
+    /// Tokens of one response.
+    pub struct ScriptUsage(Debug, Clone, Copy, PartialEq, Eq, Default): USAGE = ("usage", "`usage`") {
+        /// Prompt tokens.
+        prompt: u32 = "prompt", default("0");
+        /// Completion tokens.
+        completion: u32 = "completion", default("0");
+    }
+
+    /// An error of the provider.
+    pub struct ScriptError(Debug, Clone, PartialEq): ERROR = ("error", "`error`") {
+        /// HTTP status; 0 stands for a broken stream.
+        status: u16 = "status" as Integer(0, 599), default("0");
+        /// Seconds that the provider asks to wait.
+        retry_after: Option<f64> = "retryAfter" as Number(0.0, 86_400.0);
+        /// Error message of the provider.
+        message: Option<String> = "message", example("overloaded");
+    }
+}
+
+impl ScriptTurn {
+    /// The final output, rendered with the parameters of the run.
+    pub fn output_with(&self, params: &Arc<Json>) -> Option<Result<Json, EvalError>> {
+        self.output.as_ref().map(|output| fill(output, params))
+    }
+}
+
+impl ScriptCall {
+    /// The arguments, rendered with the parameters of the run.
+    pub fn args_with(&self, params: &Arc<Json>) -> Result<Json, EvalError> {
+        fill(&self.args, params)
+    }
+}
+
+fn fill(template: &ValueTemplate, params: &Arc<Json>) -> Result<Json, EvalError> {
+    template.evaluate(&ParamScope(params))
+}
+
+/// The scope of a script: the parameters of the run and nothing else.
+struct ParamScope<'a>(&'a Arc<Json>);
+
+impl Scope for ParamScope<'_> {
+    fn lookup(&self, root: &Root, field: Option<&str>) -> Option<Arc<Json>> {
+        let own = |value: &Json, field: Option<&str>| match field {
+            Some(field) => value.get(field).cloned().map(Arc::new),
+            None => Some(Arc::new(value.clone())),
+        };
+        match (root, field) {
+            (Root::Params, None) => Some(self.0.clone()),
+            (Root::Params, Some(name)) => own(self.0, Some(name)),
+            (Root::Param(name), field) => own(self.0.get(&**name)?, field),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) static SCRIPT: KeyTable = table(
+    "script",
+    "a script",
+    "A script: the responses of a model, as `--record` writes and `--script` plays them.",
+    &[SCRIPT_KEYS],
+);
+
+const SCRIPT_KEYS: &[KeySpec] = &[
+    key("schema", Constant("kb.script/1"), "Kind of the file and version of the format.")
+        .required()
+        .example("kb.script/1"),
+    key("description", Any, "Description of the script.").example("The second attempt succeeds"),
+    key("params", Any, "Parameters of the recorded run, for information.").example("{topic: tea}"),
+    key(
+        "steps",
+        MapOf(const { &List(const { &Map(&TURN) }) }),
+        "Turns by step (`implement`), item (`review[a.rs]`) or another [name of attempts](../../testing.md#names-of-attempts) (`implement#2`, `fix#2/review`).",
+    )
+    .required()
+    .example("{implement: [{output: {summary: done}}]}"),
+];
+
+/// Decodes a script. Its placeholders refer to parameters as `params.NAME`; only the run that uses the
+/// script determines which of them exist.
+pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
+    let fields = decoder.fields(root, &SCRIPT)?;
+    decoder.schema_version(&fields, "kb.script/1", "a script");
+    let steps = decoder.required(&fields, "steps")?;
+    script_steps(steps, decoder)
+}
+
+/// Decodes the turns of all steps.
+pub(crate) fn script_steps(steps: &Node, decoder: &mut Decoder) -> Option<Script> {
+    declare_params(steps, decoder);
+    let Some(entries) = steps.as_map() else {
+        decoder.wrong_type(steps, "steps", "a map from steps to lists of turns");
+        return None;
+    };
+    let mut script = Script::default();
+    for (key, node) in entries {
+        let Some(items) = node.as_seq() else {
+            decoder.wrong_type(node, &key.text, "a list of turns");
+            continue;
+        };
+        let turns = items.iter().filter_map(|item| turn(item, decoder)).collect();
+        script.steps.insert(key.text.to_string(), turns);
+    }
+    Some(script)
+}
+
+/// Declares every `params.NAME` in the texts.
+fn declare_params(node: &Node, decoder: &mut Decoder) {
+    match &node.value {
+        Value::Seq(items) => items.iter().for_each(|item| declare_params(item, decoder)),
+        Value::Map(entries) => entries.iter().for_each(|(_, item)| declare_params(item, decoder)),
+        Value::Scalar(scalar) => {
+            for rest in scalar.text.split("params.").skip(1) {
+                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                let name = &rest[..end.unwrap_or(rest.len())];
+                if !name.is_empty() {
+                    decoder.names.params.insert(name.to_owned());
+                }
+            }
+        }
+        Value::Invalid => {}
+    }
+}
+
+fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
+    let fields = decoder.fields(node, &TURN)?;
+    if let KeyRule::AtLeastOne(names) = fields.rule()
+        && !names.iter().any(|name| fields.entry(name).is_some())
+        && !fields.was_meant(names)
+    {
+        decoder.push(
+            Diagnostic::error(Code::BAD_TURN, node.span, "the turn has no response")
+                .help("add `say`, `calls`, `output` or `error`"),
+        );
+    }
+    ScriptTurn::of(&fields, decoder)
+}
+
+/// Decodes `calls` of a turn.
+fn calls(node: &Node, _: &str, decoder: &mut Decoder) -> Vec<ScriptCall> {
+    let Some(items) = node.as_seq() else {
+        decoder.wrong_type(node, "calls", "a list of `{tool, args}`");
+        return Vec::new();
+    };
+    items.iter().filter_map(|item| ScriptCall::from_node(item, decoder)).collect()
+}
