@@ -27,7 +27,7 @@ pub(super) async fn record(
     let Found { changes: found, protected, is_known } =
         found(host, left.recorded.clone(), killed.clone());
     let before = killed.first().map(|(before, _)| before);
-    let failure = protected_failure(&protected, &host.workspace, before).await;
+    let failure = run_blocking(|| protected_failure(&protected, &host.workspace, before));
     if !is_known {
         context.recorder.record(Record::Note(Note::warning(UNKNOWN))).await?;
     }
@@ -56,11 +56,13 @@ pub(super) async fn record(
 }
 
 /// Why the gate fails that a killed process executed: one of its commands changed protected paths.
-pub(super) async fn protected(host: &HostAccess, before: &StateBefore) -> Option<Failure> {
-    let changes = run_blocking(|| host.workspace.protected_left_by_killed(before));
-    let failure = protected_failure(&changes, &host.workspace, Some(before)).await;
-    before.forget();
-    failure
+pub(super) fn protected(host: &HostAccess, before: &StateBefore) -> Option<Failure> {
+    run_blocking(|| {
+        let changes = host.workspace.protected_left_by_killed(before);
+        let failure = protected_failure(&changes, &host.workspace, Some(before));
+        before.forget();
+        failure
+    })
 }
 
 /// What earlier attempts left.

@@ -303,7 +303,7 @@ impl Executor for LocalExecutor {
                 .map(|(states, of)| states.of_gate(&of.run, &of.instance, &host.redactor));
             let killed = before.as_ref().filter(|_| of.is_some_and(|of| of.killed.is_some()));
             let left = match killed {
-                Some(before) => left_changes::protected(&host, before).await,
+                Some(before) => left_changes::protected(&host, before),
                 None => None,
             };
             if let Some(failure) = left {

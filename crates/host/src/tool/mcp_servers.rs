@@ -7,7 +7,8 @@ use super::server::{ServerPlace, ToolServer};
 use super::watched_process::protected_failure;
 use super::written_files::Lending;
 use crate::workspace::ProtectedWatch;
-use futures::future::{BoxFuture, OptionFuture};
+use futures::future::BoxFuture;
+use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json};
 use kb_language::definition::{
@@ -124,8 +125,8 @@ impl ToolServer for McpServers {
             let own = self.server_of(tool)?;
             let (workspace, can_confine) =
                 (place.processes.workspace(), place.processes.can_confine());
-            let watch = (!can_confine).then(|| ProtectedWatch::begin(workspace, true));
-            let watch = OptionFuture::from(watch).await;
+            let begin = || run_blocking(|| ProtectedWatch::begin(workspace, true));
+            let watch = (!can_confine).then(begin);
             if let Some(watch) = &watch {
                 watch.require_complete().map_err(|error| error.failure())?;
             }
@@ -133,8 +134,9 @@ impl ToolServer for McpServers {
             let name = tool.name.strip_prefix(&*tool.namespace).unwrap_or(&tool.name);
             let answer = connection.call(name, args).await;
             if let Some(watch) = watch {
-                let (changes, before) = (watch.end().await, workspace.state_before());
-                if let Some(failure) = protected_failure(&changes, workspace, before).await {
+                let before = workspace.state_before();
+                let failure = || protected_failure(&watch.end(), workspace, before);
+                if let Some(failure) = run_blocking(failure) {
                     return Err(failure);
                 }
             }

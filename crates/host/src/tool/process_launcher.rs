@@ -75,12 +75,9 @@ impl ProcessLauncher {
     /// The same launcher for other files.
     #[must_use]
     pub fn within(&self, workspace: &Workspace) -> ProcessLauncher {
-        let scratches = if workspace.root() == self.workspace.root() {
-            self.scratches.clone()
-        } else {
-            Arc::default()
-        };
-        let state_is_apart = Arc::default();
+        let is_same = workspace.root() == self.workspace.root();
+        let scratches = if is_same { self.scratches.clone() } else { Arc::default() };
+        let state_is_apart = if is_same { self.state_is_apart.clone() } else { Arc::default() };
         ProcessLauncher { workspace: workspace.clone(), scratches, state_is_apart, ..self.clone() }
     }
 

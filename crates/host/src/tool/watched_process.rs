@@ -140,12 +140,12 @@ impl WatchedStart<'_> {
                 protected.require_complete().map_err(|error| error.failure())?;
             }
             let nested = watches.protected.as_ref().map(ProtectedWatch::nested).unwrap_or_default();
-            let (supervisor, confined) = match origin {
-                Origin::Others(supervisor) => (supervisor(nested)?, None),
+            let (supervisor, confined) = run_blocking(|| match origin {
+                Origin::Others(supervisor) => Ok((supervisor(nested)?, None)),
                 Origin::Author(confined) => {
-                    confinement::of_author(self.processes, confined.now(), nested)?
+                    confinement::of_author(self.processes, confined.now(), nested)
                 }
-            };
+            })?;
             // A step could write while the files were read: they are read again.
             let unprotected = confined.is_some() && watches.protected.is_none();
             if let (Origin::Author(_), None) = (origin, &confined) {
@@ -186,25 +186,28 @@ impl WatchedStart<'_> {
     async fn begin(&self, watches: &mut Watches, by_others: Option<bool>) {
         let protected = by_others.filter(|_| watches.protected.is_none());
         let files = self.records.now() && watches.files.is_none();
-        let (protected, files) = tokio::join!(
-            OptionFuture::from(
-                protected.map(|git_is_open| ProtectedWatch::begin(self.workspace, git_is_open))
-            ),
+        // The files are read on other threads meanwhile.
+        let (files, protected) = tokio::join!(
             OptionFuture::from(files.then(|| WorkspaceWatch::begin(
                 self.workspace,
                 self.redactor,
                 self.clock
             ))),
+            async {
+                protected.map(|git_is_open| {
+                    run_blocking(|| ProtectedWatch::begin(self.workspace, git_is_open))
+                })
+            },
         );
         watches.protected = watches.protected.take().or(protected);
         watches.files = watches.files.take().or(files);
     }
 
     async fn compare(&self, watches: Watches, watched: &mut WatchedProcess) {
-        let (protected, files) = tokio::join!(
-            OptionFuture::from(watches.protected.map(ProtectedWatch::end)),
-            OptionFuture::from(watches.files.map(WorkspaceWatch::end)),
-        );
+        let (files, protected) =
+            tokio::join!(OptionFuture::from(watches.files.map(WorkspaceWatch::end)), async {
+                watches.protected.map(|protected| run_blocking(|| protected.end()))
+            },);
         if let Some(files) = files {
             files.mark(&mut watched.process);
             let WorkspaceChanges { changes, .. } = files;
@@ -216,7 +219,7 @@ impl WatchedStart<'_> {
             add_new(&mut all, &watched.changes);
             add_new(&mut watched.changes, &found);
             let before = self.workspace.state_before();
-            watched.failure = protected_failure(&all, self.workspace, before).await;
+            watched.failure = run_blocking(|| protected_failure(&all, self.workspace, before));
         }
     }
 }
@@ -228,32 +231,21 @@ fn add_new(changes: &mut Vec<Change>, more: &[Change]) {
 }
 
 /// The failure of a command that changed protected paths, which the sandbox cannot always prevent. The change is not
-/// undone, because a person may have edited the file meanwhile, but kept in `before`: nothing starts until it is undone.
-pub(crate) async fn protected_failure(
+/// undone, because a person may have edited the file meanwhile, but kept in `before`: nothing starts until it is undone. Blocks.
+pub(crate) fn protected_failure(
     changes: &[Change],
     workspace: &Workspace,
     before: Option<&StateBefore>,
 ) -> Option<Failure> {
-    let changed = protected_among(changes, workspace, before).await;
-    let message = format!("the command changed protected paths: {}", named(changed.into_iter())?);
+    let mut changed = changes.to_vec();
+    changed.retain(|change| workspace.is_of_protected(change));
+    if let Some(before) = before.filter(|_| !changed.is_empty()) {
+        before.keep_found(&changed, workspace.root());
+    }
+    let message = format!(
+        "the command changed protected paths: {}",
+        named(changed.into_iter().map(|change| change.path))?
+    );
     let help = "undo the change, or accept it: `kb doctor --accept`; then try again";
     Some(Failure::new(Code::PATH_PROTECTED, message).help(help))
-}
-
-/// The changed paths that are protected; all of them if that cannot be determined.
-async fn protected_among(
-    changes: &[Change],
-    workspace: &Workspace,
-    before: Option<&StateBefore>,
-) -> Vec<String> {
-    let paths = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect();
-    let (mut asked, workspace, before) = (changes.to_vec(), workspace.clone(), before.cloned());
-    let look = move || {
-        asked.retain(|change| workspace.is_of_protected(change));
-        if let Some(before) = before.filter(|_| !asked.is_empty()) {
-            before.keep_found(&asked, workspace.root());
-        }
-        asked
-    };
-    paths(tokio::task::spawn_blocking(look).await.unwrap_or(changes.to_vec()))
 }

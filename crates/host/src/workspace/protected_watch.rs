@@ -21,7 +21,6 @@ use std::ffi::{CStr, OsStr};
 use std::io::Error;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The protected paths before a process, by content. Ignored files and `.git` are included, and a
 /// file whose timestamps were reset is detected by its digest. Repositories and settings are
@@ -31,7 +30,7 @@ use std::sync::Arc;
 pub(crate) struct ProtectedWatch {
     workspace: Workspace,
     /// The code sources from before, relative to the workspace.
-    sources: Arc<Vec<String>>,
+    sources: Vec<String>,
     git_is_open: bool,
     before: Manifest,
     /// The repositories and settings in subfolders from before, relative to the workspace.
@@ -43,28 +42,20 @@ pub(crate) struct ProtectedWatch {
 }
 
 impl ProtectedWatch {
-    /// Reads the protected paths on a blocking thread. `git_is_open` says whether the process may write to repositories.
-    pub(crate) async fn begin(workspace: &Workspace, git_is_open: bool) -> Self {
-        let asked = workspace.clone();
-        let sources = tokio::task::spawn_blocking(move || {
-            let (root, sources) = (asked.root(), asked.code_sources());
-            let sources = sources.iter().filter_map(|path| path.strip_prefix(root).ok());
-            sources.map(|path| nfc(path.display().to_string())).collect::<Vec<String>>()
-        });
-        let sources = Arc::new(sources.await.unwrap_or_default());
-        let (before, nested) = survey(workspace, sources.clone(), git_is_open).await;
-        let mut unstored = None;
+    /// Reads the protected paths. `git_is_open` says whether the process may write to repositories. Blocks.
+    pub(crate) fn begin(workspace: &Workspace, git_is_open: bool) -> Self {
+        let (root, sources) = (workspace.root(), workspace.code_sources());
+        let sources = sources.iter().filter_map(|path| path.strip_prefix(root).ok());
+        let sources: Vec<String> = sources.map(|path| nfc(path.display().to_string())).collect();
+        let (before, nested) = look(workspace, &sources, git_is_open);
         // Without a complete state, the command does not start.
-        if let Some(stored) = workspace.state_before().filter(|_| !before.truncated).cloned() {
-            let (sources, files) = (sources.to_vec(), before.clone());
+        let stored = workspace.state_before().filter(|_| !before.truncated).map(|stored| {
+            let (sources, files) = (sources.clone(), before.clone());
             let state = StoredProtected { sources, git_is_open, files, ..Default::default() };
-            let root = workspace.root().to_owned();
-            let store = move || stored.store_protected(state, &root);
-            let stored = tokio::task::spawn_blocking(store).await;
-            unstored = stored.unwrap_or_else(|error| Err(Error::other(error))).err();
-        }
-        let workspace = workspace.clone();
-        let trees = own_trees(&workspace, &before);
+            stored.store_protected(state, root)
+        });
+        let unstored = stored.and_then(Result::err);
+        let (workspace, trees) = (workspace.clone(), own_trees(workspace, &before));
         ProtectedWatch { workspace, sources, git_is_open, before, nested, trees, unstored }
     }
 
@@ -74,9 +65,9 @@ impl ProtectedWatch {
         self.nested.iter().map(|path| root.join(path)).collect()
     }
 
-    /// Reads them again and returns the changes.
-    pub(crate) async fn end(self) -> Vec<Change> {
-        let (after, _) = survey(&self.workspace, self.sources, self.git_is_open).await;
+    /// Reads them again and returns the changes. Blocks.
+    pub(crate) fn end(self) -> Vec<Change> {
+        let (after, _) = look(&self.workspace, &self.sources, self.git_is_open);
         let mut trees = self.trees;
         trees.extend(own_trees(&self.workspace, &after));
         changes_between(&self.before, &after, &trees)
@@ -146,18 +137,7 @@ pub(super) fn is_same(a: &FileState, b: &FileState) -> bool {
     }
 }
 
-/// Reads the protected paths. Also returns the repositories and settings in subfolders.
-async fn survey(
-    workspace: &Workspace,
-    sources: Arc<Vec<String>>,
-    git_is_open: bool,
-) -> (Manifest, BTreeSet<PathBuf>) {
-    let workspace = workspace.clone();
-    let work = move || look(&workspace, &sources, git_is_open);
-    let truncated = Manifest { truncated: true, ..Manifest::default() };
-    tokio::task::spawn_blocking(work).await.unwrap_or((truncated, BTreeSet::new()))
-}
-
+/// Reads the protected paths. Also returns the repositories and settings in subfolders. Blocks.
 pub(super) fn look(
     workspace: &Workspace,
     sources: &[String],
@@ -355,10 +335,9 @@ mod tests {
         };
         (0..70).for_each(|number| repository(format!("r{number}").as_bytes()));
         let workspace = Workspace::open(dir.path(), &[], &[]).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for [one, other] in [["\u{fc}".as_bytes(), "u\u{308}".as_bytes()], [b"z\xff", b"z\xfe"]] {
             repository(one);
-            let watch = runtime.block_on(ProtectedWatch::begin(&workspace, false));
+            let watch = ProtectedWatch::begin(&workspace, false);
             assert!(
                 watch
                     .nested()
@@ -366,7 +345,7 @@ mod tests {
             );
             assert!(watch.nested().len() > 70);
             repository(other);
-            let changes = runtime.block_on(watch.end());
+            let changes = watch.end();
             let new = changes.iter().filter(|change| change.path.ends_with(".git/config"));
             assert!(new.clone().any(|change| workspace.is_of_protected(change)), "{changes:?}");
             let left = new
@@ -383,7 +362,7 @@ mod tests {
         let truncated = Manifest { truncated: true, ..Manifest::default() };
         let watch = |before| ProtectedWatch {
             workspace: workspace.clone(),
-            sources: Arc::default(),
+            sources: Vec::new(),
             git_is_open: false,
             before,
             nested: BTreeSet::new(),

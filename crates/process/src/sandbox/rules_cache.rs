@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const KEPT: usize = 16;
 
 /// How many commands use the same ruleset: workers add rules to it, for mounts of their own.
-const USES: usize = 16;
+const USES: usize = 128;
 
 /// How long the paths that every confinement permits are used before they are looked up again.
 const LOOKED_UP: Duration = Duration::from_millis(20);

@@ -18,7 +18,7 @@ impl Story {
         let project = Workspace::open(root.path(), &[], &[]).unwrap();
         let story = Story { root, state, project };
         let workspace = story.workspace();
-        let watch = ProtectedWatch::begin(&workspace, false).await;
+        let watch = ProtectedWatch::begin(&workspace, false);
         (story, workspace, watch)
     }
 
@@ -49,7 +49,7 @@ impl Story {
 
     /// A command ended, and its changes were found.
     async fn end(&self, workspace: &Workspace, watch: ProtectedWatch) {
-        let mut changes = watch.end().await;
+        let mut changes = watch.end();
         changes.retain(|change| workspace.is_of_protected(change));
         let before = workspace.state_before().unwrap();
         before.keep_found(&changes, workspace.root());
@@ -130,7 +130,7 @@ async fn accepted_changes_count_as_there_before() {
             story.write(path);
         }
         let workspace = story.workspace();
-        let watch = ProtectedWatch::begin(&workspace, false).await;
+        let watch = ProtectedWatch::begin(&workspace, false);
         story.remove(".envrc");
         std::fs::create_dir_all(story.root.path().join("sub/.git")).unwrap();
         story.write("sub/.git/config");
@@ -206,7 +206,7 @@ async fn changes_that_cannot_be_stored_are_known_by_the_state_before() {
 async fn changes_in_several_folders_are_known_in_each() {
     let (story, workspace, watch) = Story::new().await;
     story.write(".envrc");
-    let changes = watch.end().await;
+    let changes = watch.end();
     let before = workspace.state_before().unwrap();
     let tree = story.state.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
