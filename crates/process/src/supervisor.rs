@@ -130,8 +130,8 @@ impl Supervisor {
     /// What the processes of this supervisor may do with a path. Reads directories.
     pub fn reach(&self, path: &Path) -> Reach {
         let private = Instance::of_process(&self.base).temporary_directory();
-        let own = self.confinement.as_deref();
-        own.map_or(Reach::Write, |own| own.reach(path, &self.base, private))
+        let Some(own) = self.confinement.as_deref() else { return Reach::Write };
+        own.reach(path, (&self.base, &self.rules.always(&self.base)), private)
     }
 
     /// The path that the sandbox was to open, that does not exist, and that contains this one.

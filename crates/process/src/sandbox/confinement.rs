@@ -141,11 +141,17 @@ impl Confinement {
         [&self.write, &self.write_only, &self.read, &self.unwritten].map(Clone::clone)
     }
 
-    /// The paths that a process may write, may read, may only read, and does not see.
+    /// Its own paths that a process may write, may read, may only read, and does not see.
     pub(super) fn granted(&self, base: &BaseEnvironment) -> [Vec<PathBuf>; 4] {
-        let mut write = self.writable(base);
+        let expand = |paths: &Vec<PathBuf>| paths.iter().map(|path| expanded(path, base)).collect();
+        let mut write: Vec<PathBuf> = expand(&self.write);
         write.extend(self.write_only.iter().cloned());
-        [write, self.readable(base), self.read_only.clone(), self.hidden.clone()]
+        [write, expand(&self.read), self.read_only.clone(), self.hidden.clone()]
+    }
+
+    /// Whether a real path is in a folder in which not even caches are written.
+    pub(super) fn is_unwritten(&self, real: &Path) -> bool {
+        self.unwritten.iter().any(|folder| real.starts_with(folder))
     }
 
     /// The rules. Paths that do not exist are skipped.
@@ -183,16 +189,9 @@ impl Confinement {
 
     fn writable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {
         let own = self.write.iter().map(|path| expanded(path, base));
-        let is_written = |path: &PathBuf| {
-            let real = path.canonicalize();
-            !real.is_ok_and(|real| self.unwritten.iter().any(|folder| real.starts_with(folder)))
-        };
+        let is_written =
+            |path: &PathBuf| !path.canonicalize().is_ok_and(|real| self.is_unwritten(&real));
         own.chain(paths::writable(base).into_iter().filter(is_written)).collect()
-    }
-
-    fn readable(&self, base: &BaseEnvironment) -> Vec<PathBuf> {
-        let own = self.read.iter().map(|path| expanded(path, base));
-        own.chain(paths::readable(base)).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::confinement::Confinement;
 use super::paths;
+use super::rules_cache::Always;
 use crate::BaseEnvironment;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ impl Confinement {
     pub(crate) fn reach(
         &self,
         path: &Path,
-        base: &BaseEnvironment,
+        (base, always): (&BaseEnvironment, &Always),
         private: Option<&Path>,
     ) -> Reach {
         let path = real(path);
@@ -34,13 +35,16 @@ impl Confinement {
         let devices = ["/dev", "/proc"].map(PathBuf::from);
         let private: Vec<PathBuf> = private.map(Path::to_owned).into_iter().collect();
         let [write, read, read_only, hidden] = self.granted(base);
+        let [written, system] = always.real(base);
+        let is_below = |root: &PathBuf| path.starts_with(root);
+        let is_written = |root: &PathBuf| is_below(root) && !self.is_unwritten(root);
         match () {
             () if is_in(&private) => Reach::Write,
             () if is_in(&hidden) => Reach::Nothing,
             () if is_in(&read_only) => Reach::Protected,
-            () if is_in(&write) => Reach::Write,
+            () if is_in(&write) || written.iter().any(is_written) => Reach::Write,
             () if is_in(&devices) || is_in(&read) => Reach::Read,
-            () if has_part_of(&path, base) => Reach::Read,
+            () if system.iter().any(is_below) || has_part_of(&path, base) => Reach::Read,
             () => Reach::Nothing,
         }
     }

@@ -11,6 +11,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// A Landlock ruleset. `kb` creates it, and the new process applies it to itself.
 #[derive(Debug)]
@@ -147,15 +148,19 @@ pub(crate) fn start_restricted<T: Send>(
 /// The version of Landlock that this kernel has enabled.
 pub(super) fn landlock_version() -> Option<u32> {
     const VERSION: libc::c_ulong = 1;
-    // SAFETY: with this flag the call takes no attributes and only returns a number.
-    #[allow(unsafe_code)]
-    let version = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_create_ruleset,
-            std::ptr::null::<libc::c_void>(),
-            0 as libc::size_t,
-            VERSION,
-        )
+    static ENABLED: OnceLock<Option<u32>> = OnceLock::new();
+    let ask = || {
+        // SAFETY: with this flag the call takes no attributes and only returns a number.
+        #[allow(unsafe_code)]
+        let version = unsafe {
+            libc::syscall(
+                libc::SYS_landlock_create_ruleset,
+                std::ptr::null::<libc::c_void>(),
+                0 as libc::size_t,
+                VERSION,
+            )
+        };
+        u32::try_from(version).ok().filter(|version| *version > 0)
     };
-    u32::try_from(version).ok().filter(|version| *version > 0)
+    *ENABLED.get_or_init(ask)
 }

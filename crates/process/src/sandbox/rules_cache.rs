@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many are kept: more than the specialists that run at the same time, usually.
@@ -30,7 +30,7 @@ pub(crate) struct RulesCache(Mutex<Known>);
 #[derive(Debug, Default)]
 struct Known {
     /// The paths that every confinement permits, and when they were looked up.
-    always: Option<(Instant, Arc<Vec<Identity>>)>,
+    always: Option<(Instant, Arc<Always>)>,
     kept: VecDeque<(Key, Rules, MountPlan, usize)>,
     /// How many rulesets were asked for.
     made: u64,
@@ -39,17 +39,46 @@ struct Known {
 /// Device and inode of a path that exists.
 type Identity = Option<(u64, u64)>;
 
+/// The paths that every confinement permits.
+#[derive(Debug)]
+pub(crate) struct Always {
+    found: Vec<Identity>,
+    real: OnceLock<[Vec<PathBuf>; 2]>,
+}
+
 /// What decides about the rules and the mounts.
 #[derive(Debug, PartialEq, Eq)]
 struct Key {
     paths: [Vec<PathBuf>; 4],
     /// Those of its own paths and of those of every confinement: one may be created, or replaced by another.
     found: Vec<Identity>,
-    always: Arc<Vec<Identity>>,
+    always: Arc<Always>,
     scratch: Option<PathBuf>,
 }
 
+impl PartialEq for Always {
+    fn eq(&self, other: &Always) -> bool {
+        self.found == other.found
+    }
+}
+
+impl Eq for Always {}
+
+impl Always {
+    /// The real paths of those that are written, and of those that are read.
+    pub(super) fn real(&self, base: &BaseEnvironment) -> &[Vec<PathBuf>; 2] {
+        let real =
+            |paths: Vec<PathBuf>| paths.iter().flat_map(|path| path.canonicalize()).collect();
+        self.real.get_or_init(|| [paths::writable(base), paths::readable(base)].map(real))
+    }
+}
+
 impl RulesCache {
+    /// The paths that every confinement permits.
+    pub(crate) fn always(&self, base: &BaseEnvironment) -> Arc<Always> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).always(base)
+    }
+
     /// The rules of a confinement, and the texts of its mounts.
     pub(crate) fn rules(
         &self,
@@ -86,13 +115,14 @@ impl RulesCache {
 }
 
 impl Known {
-    fn always(&mut self, base: &BaseEnvironment) -> Arc<Vec<Identity>> {
+    fn always(&mut self, base: &BaseEnvironment) -> Arc<Always> {
         let now = clock::instant();
         match &self.always {
             Some((read, always)) if now.duration_since(*read) < LOOKED_UP => always.clone(),
             _ => {
                 let paths = paths::mounted(base).into_iter().chain(paths::writable(base));
-                let always = Arc::new(paths.map(|path| identity(&path)).collect());
+                let found = paths.map(|path| identity(&path)).collect();
+                let always = Arc::new(Always { found, real: OnceLock::new() });
                 self.always = Some((now, Arc::clone(&always)));
                 always
             }
