@@ -122,7 +122,7 @@ impl Work {
             judged: None,
             received: None,
             excused: Vec::new(),
-            to_make: Vec::new(),
+            asked: Default::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::{Live, TreeRequest};
 use kb_base::value::{InstanceKey, Json, RunId, Tier, Timestamp};
 use kb_core::evidence::{Invocation, Record};
+use kb_core::verify::AskedWork;
 use kb_language::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use kb_language::plan::Confined;
 use kb_language::toolspec::ToolCatalog;
@@ -31,8 +32,8 @@ pub struct GateRequest {
     pub output_schema: Option<Schema>,
     /// The keys of the output that the author calls commentary, and those that a check reads.
     pub excused: Vec<String>,
-    /// Files that the task asks a specialist for that may write.
-    pub to_make: Vec<String>,
+    /// What the task asks a specialist to change that may write.
+    pub asked: AskedWork,
     /// The recorded tool calls of all attempts of this iteration.
     pub trace: Vec<Invocation>,
     /// Whether a command of the step ran whose changes of files were not recorded.

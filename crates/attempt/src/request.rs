@@ -56,8 +56,8 @@ pub struct ReliedFile {
     pub step: StepId,
     /// Relative to the workspace.
     pub path: String,
-    /// The digest of its content when the gate read it.
-    pub sha256: Digest,
+    /// The digest of its content when the gate read it; `None` if the gate only found it.
+    pub sha256: Option<Digest>,
 }
 
 /// `cache` of a step, with all templates rendered.

@@ -213,7 +213,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         judged: None,
         received: None,
         excused: Vec::new(),
-        to_make: Vec::new(),
+        asked: Default::default(),
     };
     run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await
 }

@@ -71,7 +71,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             judged: None,
             received: None,
             excused: Vec::new(),
-            to_make: Vec::new(),
+            asked: Default::default(),
         };
         let found =
             run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await;

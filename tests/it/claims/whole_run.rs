@@ -96,6 +96,24 @@ fn a_verdict_is_stale_when_its_file_changed_before_a_later_step_reads_from_it() 
 }
 
 #[test]
+fn a_verdict_is_stale_when_a_file_that_its_check_found_is_gone() {
+    let notes = |between: &str| {
+        let playbook = format!(
+            "schema: kb.playbook/1\nid: p\nsteps:\n  \
+             - {{id: w, run: 'echo x > n.txt; echo y > m.txt', verify: {{checks: [{{file: 'n.*'}}]}}}}\n  \
+             - {{id: between, dependsOn: [w], run: '{between}'}}\n  \
+             - {{id: after, dependsOn: [w, between], run: 'true'}}\n"
+        );
+        let scratch = Scratch::new(&[("playbooks/p.yml", &playbook)]);
+        let events = scratch.kb(&["playbook", "run", "p", "--json"]).code(0).events();
+        let notes = events.iter().filter(|event| event["type"] == "step:note");
+        notes.map(|event| event["text"].to_string()).collect::<String>()
+    };
+    assert_eq!(notes("rm m.txt; echo z > n.txt"), "");
+    assert!(notes("rm n.txt").contains("the verdict on `w` is stale: `n.txt`"));
+}
+
+#[test]
 fn a_larger_file_of_the_same_size_is_compared_with_its_digest_of_an_earlier_step() {
     let step = |id: &str, byte: &str, after: &str| {
         format!(

@@ -1,5 +1,6 @@
 //! The recorded input of a verdict, from which `kb run verify` computes it again.
 
+use super::asked_work::AskedWork;
 use super::check::{Criterion, RecordedCriterion, digest};
 use super::gate::Gate;
 use super::observation::{Observation, ObservationQuery, Observations};
@@ -34,8 +35,8 @@ pub struct Basis {
     test_commands: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     excused: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    to_make: Vec<String>,
+    #[serde(default, skip_serializing_if = "AskedWork::is_empty")]
+    asked: AskedWork,
     seen: Vec<(ObservationQuery, Observation)>,
 }
 
@@ -86,7 +87,7 @@ impl Basis {
             root: gate.root.clone(),
             test_commands: gate.test_commands.clone(),
             excused: gate.excused.clone(),
-            to_make: gate.to_make.clone(),
+            asked: gate.asked.clone(),
             seen: seen.iter().map(|(ask, seen)| (ask.clone(), seen.clone())).collect(),
         }
     }
@@ -134,7 +135,7 @@ impl Basis {
             // The recorded observations say what was looked up.
             looks_up_names: false,
             excused: self.excused,
-            to_make: self.to_make,
+            asked: self.asked,
             tools,
         };
         Ok((gate, self.seen.into_iter().collect()))

@@ -174,7 +174,7 @@ mod tests {
             test_commands: Vec::new(),
             looks_up_names: false,
             excused: Vec::new(),
-            to_make: Vec::new(),
+            asked: Default::default(),
             tools: Default::default(),
         }
     }

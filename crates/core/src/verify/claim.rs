@@ -8,7 +8,7 @@ use super::claim_kind::ClaimKind;
 use super::keys::{entries, field, is_key, is_neutral, sources, words};
 use super::normalized_path::{normalized, normalized_exact};
 use super::observation::ObservationQuery;
-use super::statement::{Act, Meaning, is_path, means};
+use super::statement::{Act, Meaning, Sentence, is_path, means};
 use super::{call_claim, command_claim};
 use kb_base::value::{Digest, Json};
 use std::collections::BTreeSet;
@@ -178,7 +178,9 @@ pub(super) fn claims_of(output: &Json, root: &str, writes: bool) -> Vec<Claim> {
     let made = of(&|kind| matches!(kind, ClaimKind::Created | ClaimKind::Written));
     let deleted = of(&|kind| kind == ClaimKind::Deleted);
     for claim in &mut claims {
-        claim.temporary = made.contains(&claim.path) && deleted.contains(&claim.path);
+        // `a.py (temporary, deleted)`
+        let is_gone = claim.noted && Sentence::whole(&claim.text).has(Meaning::Act(Act::Deleted));
+        claim.temporary = made.contains(&claim.path) && (is_gone || deleted.contains(&claim.path));
         claim.also_made = made.contains(&claim.path);
     }
     claims
@@ -215,7 +217,10 @@ fn kinds_of_lists(output: &Json, fits: fn(&Json) -> bool) -> impl Iterator<Item 
             || key.contains("path")
             || ["created", "modified", "deleted", "changes"].contains(&&*key)
     };
-    sources(output).flatten().filter_map(move |(key, value)| {
+    // Also those of `files: {modified: […], deleted: []}`.
+    let below = sources(output).flatten().filter(|(key, _)| is_of_report(key));
+    let below = below.filter_map(|(_, value)| value.as_object());
+    sources(output).chain(below).flatten().filter_map(move |(key, value)| {
         (names_files(key) && fits(value)).then(|| ClaimKind::of_key(key)).flatten()
     })
 }

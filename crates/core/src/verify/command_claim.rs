@@ -10,6 +10,7 @@ use super::own_record::without_own;
 use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{canonical, may_be_same};
 use super::shell::{CommandUse, Script};
+use super::target_command::behind_target;
 use super::whole_run::folder_of;
 use crate::evidence::Verdict;
 use kb_base::value::Json;
@@ -164,6 +165,11 @@ impl CommandClaim {
         self.text == other.text && self.result == other.result
     }
 
+    /// Program and arguments of its commands.
+    pub(super) fn commands(&self) -> impl Iterator<Item = &[String]> {
+        self.script.commands.iter().map(|used| used.argv.as_slice())
+    }
+
     /// The command of a claim about one command alone.
     pub(super) fn only_command(&self) -> Option<&[String]> {
         match self.script.main_commands().as_slice() {
@@ -192,7 +198,7 @@ impl CommandClaim {
             worst = self.unparsed(record);
         }
         if worst.verdict == Verdict::Passed
-            && let Some(finding) = self.beyond_the_record(record.runs)
+            && let Some(finding) = self.beyond_the_record(record)
         {
             worst = finding;
         }
@@ -205,7 +211,8 @@ impl CommandClaim {
 
     /// The doubt about what the claim says besides its commands: folders, variables, redirections and wrappers that no
     /// recorded text has.
-    fn beyond_the_record(&self, runs: &RecordedRuns<'_>) -> Option<Finding> {
+    fn beyond_the_record(&self, record: &CommandRecord<'_>) -> Option<Finding> {
+        let runs = record.runs;
         let claimed = plain(&self.text);
         let has_text = |run: &&RecordedRun<'_>| plain(&run.text()).contains(&claimed);
         let text = &self.text;
@@ -222,7 +229,7 @@ impl CommandClaim {
                     || run.script.commands.iter().any(|own| {
                         canonical(&own.argv) == wanted && has_program(&own.argv, &used.argv[0])
                     })
-            })
+            }) || behind_target(&used.argv, record).is_some()
         };
         let is_bare = commands().collect::<Vec<_>>().join(" && ") == claimed;
         (!is_bare || !self.script.commands.iter().all(is_in)).then(|| {
@@ -254,6 +261,11 @@ impl CommandClaim {
             same.retain(is_there);
         }
         let Some((run, used)) = self.decisive(&same) else {
+            let is_success =
+                [ClaimedResult::Succeeded, ClaimedResult::SaidSucceeded].contains(&self.result);
+            if is_success && let Some(run) = behind_target(argv, record) {
+                return (Finding::passed(), Some(run));
+            }
             if let Some(run) = runs.iter().rev().find(|run| run.may_contain(argv)) {
                 let finding = Finding::inconclusive(format!(
                     "`{name}` is claimed to have run, but the script of call `{}` could not be analysed",

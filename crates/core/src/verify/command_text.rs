@@ -18,6 +18,14 @@ pub(super) fn is_question(command: &str) -> bool {
         || command.starts_with("git grep")
 }
 
+/// Whether a command only inspects files and programs, so its exit code is an answer.
+pub(super) fn only_looks(argv: &[String]) -> bool {
+    const LOOKS: [&str; 10] =
+        ["ls", "cat", "head", "tail", "find", "stat", "file", "wc", "command", "type"];
+    let program = argv.first().map_or("", String::as_str);
+    LOOKS.contains(&program) || is_question(&argv.join(" ")) || records(argv) && shows(argv)
+}
+
 /// Whether all operands of a command are files that it can take away or put back.
 pub(super) fn moves_files(argv: &[String]) -> bool {
     const MOVES: [&str; 8] = ["mv", "cp", "rm", "ln", "mkdir", "rmdir", "rsync", "chmod"];
@@ -33,6 +41,11 @@ pub(super) fn records(argv: &[String]) -> bool {
     const VERBS: [&str; 6] = ["add", "commit", "status", "log", "show", "blame"];
     let [program, verb, ..] = argv else { return false };
     program == "git" && VERBS.contains(&verb.as_str())
+}
+
+/// Whether a command of git shows something.
+fn shows(argv: &[String]) -> bool {
+    argv.get(1).is_some_and(|verb| !["add", "commit"].contains(&verb.as_str()))
 }
 
 /// Whether a command has all words of another text in their order, and both begin with the same word.

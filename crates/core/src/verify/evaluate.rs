@@ -7,8 +7,8 @@ use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
 use super::committed::committed_query;
-use super::expected_changes::{expected_changes, made_queries};
-use super::failed_commands::{failed_commands, has_failed};
+use super::expected_changes::expected_changes;
+use super::failed_commands::failed_commands;
 use super::finding::Finding;
 use super::gate::Gate;
 use super::ignored_files::{IgnoredFiles, began, literal_start};
@@ -29,6 +29,7 @@ use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
 use super::suites;
 use super::support::{Record, name_queries};
+use super::target_command::target_queries;
 use super::test_claim::TestClaim;
 use super::unread::Partition;
 use super::unrecorded_command::script_queries;
@@ -52,8 +53,7 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     };
     let claims_tests = claims.passed_tests().next().is_some();
     let suites = claims_tests.then(suites::queries);
-    let edited =
-        (claims_tests || has_failed(&gate.trace)).then(|| LaterEdits::queries(&gate.trace));
+    let edited = claims_tests.then(|| LaterEdits::queries(&gate.trace));
     let edited = edited.into_iter().chain(suites).flatten();
     let stated = stated_queries(&claims.stated);
     let names = name_queries(&claims.statements, &gate.root);
@@ -78,8 +78,12 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         .chain(names)
         .chain(kept_queries(&claims.statements, &gate.root))
         .chain(committed)
-        .chain(made_queries(gate))
-        .chain(script_queries(&claims.commands, &gate.trace));
+        .chain(gate.asked.queries(&gate.root))
+        .chain(script_queries(&claims.commands, &gate.trace))
+        .chain(target_queries(
+            claims.commands.iter().flat_map(CommandClaim::commands),
+            &gate.trace,
+        ));
     let all = files.chain(named).chain(ignored).chain(repeated).chain(checks);
     all.filter(|query| seen.insert(query.clone())).collect()
 }
@@ -133,8 +137,7 @@ pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
     details.extend(executed.check());
     details.extend(call_outcomes(gate, &claims.calls));
     if gate.claims != ClaimPolicy::None {
-        let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
-        details.extend(failed_commands(&claims, &runs, &known, &edits, gate.claims));
+        details.extend(failed_commands(&claims, &runs, &known, gate.claims));
     }
     let named = |check: &str, finding: Finding| {
         finding.under(gate.claims).into_detail(check.to_owned(), None)

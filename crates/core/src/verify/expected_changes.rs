@@ -3,45 +3,18 @@
 use super::finding::Finding;
 use super::gate::Gate;
 use super::keys::{is_key, sources};
-use super::names::is_relative;
 use super::normalized_path::normalized;
-use super::observation::{Observation, ObservationQuery, Observations};
+use super::observation::Observations;
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
 use super::statement::{
-    Meaning, Sentence, Statement, Token, is_function_word, means, paths, says_change,
-    says_no_change, summary, tokens,
+    Meaning, Sentence, Statement, Token, is_function_word, paths, says_change, says_no_change,
+    summary, tokens,
 };
 use crate::evidence::{CheckDetail, Invocation};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
-
-/// The files that a task asks for: `Create src/greet.py with a function greet`.
-pub fn files_to_make(task: &str) -> Vec<String> {
-    let asks = |sentence: &Sentence| {
-        let mut words = sentence.words.iter().filter(|word| *word != "please");
-        words.next().is_some_and(|word| means(word, Meaning::ToMake))
-    };
-    let sentences: Vec<Sentence> = Sentence::all(task).into_iter().filter(asks).collect();
-    let named = sentences.iter().flat_map(Sentence::located_paths);
-    named.filter(|path| is_relative(path)).map(str::to_owned).take(LISTED).collect()
-}
-
-/// The queries for the files that a task asks for.
-pub(super) fn made_queries(gate: &Gate) -> impl Iterator<Item = ObservationQuery> {
-    let asked = gate.expect_changes.then_some(&gate.to_make).into_iter().flatten();
-    asked.map(|path| ObservationQuery::Location(normalized(path, &gate.root)))
-}
-
-/// A file that the task asks for and that does not exist.
-fn not_made<'g>(gate: &'g Gate, observations: &Observations) -> Option<&'g str> {
-    gate.to_make.iter().map(String::as_str).find(|path| {
-        let query = ObservationQuery::Location(normalized(path, &gate.root));
-        let Some(Observation::Location(Ok(found))) = observations.get(&query) else { return false };
-        found.state.is_none() && found.impossible.is_none()
-    })
-}
 
 /// Maximum number of files in the evidence.
 const LISTED: usize = 20;
@@ -73,7 +46,7 @@ pub(super) fn expected_changes(
             .map_or_else(Finding::passed, Finding::inconclusive),
         (None, _) => {
             let is_said = is_open && says_no_change(&gate.output);
-            unchanged(gate, is_declared || is_said, changes.gap(), not_made(gate, observations))
+            unchanged(gate, is_declared || is_said, changes.gap(), observations)
         }
     };
     let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
@@ -81,9 +54,13 @@ pub(super) fn expected_changes(
     Some(finding.into_detail("changes".to_owned(), evidence))
 }
 
-/// The verdict over a step without claims and without changes. `is_declared`: its output says so. `not_made`: a file that
-/// the task asks for.
-fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>, not_made: Option<&str>) -> Finding {
+/// The verdict over a step without claims and without changes. `is_declared`: its output says so.
+fn unchanged(
+    gate: &Gate,
+    is_declared: bool,
+    gap: Option<&str>,
+    observations: &Observations,
+) -> Finding {
     let nothing = "it claims nothing and no change was recorded";
     if let Some(gap) = gap {
         return Finding::inconclusive(format!(
@@ -113,10 +90,19 @@ fn unchanged(gate: &Gate, is_declared: bool, gap: Option<&str>, not_made: Option
     if gate.changes_declared {
         return with_help(&format!("the step was to change files, but {nothing}"));
     }
-    if let Some(path) = not_made {
+    if let Some(path) = gate.asked.not_made(&gate.root, observations) {
         return with_help(&format!(
             "the task asks for `{path}`, which does not exist, and {nothing}"
         ));
+    }
+    // An answer with keys of its own, or a process, can be what was asked for.
+    let may_be_other = has_own_keys(&gate.output) || !gate.trace.iter().all(only_looks);
+    let says_already = || {
+        let already = |sentence: &Sentence| sentence.has(Meaning::Already);
+        Sentence::all(summary(&gate.output)).iter().any(already)
+    };
+    if let Some(order) = gate.asked.order(may_be_other).filter(|_| !says_already()) {
+        return with_help(&format!("the task asks for a change (`{order}`), but {nothing}"));
     }
     if says_change(summary(&gate.output)) {
         return with_help(
@@ -137,6 +123,18 @@ fn repeats_nothing(gate: &Gate, claims: &OutputClaims) -> bool {
         let sentence = &said.sentence;
         !sentence.located_paths().is_empty() || sentence.code().next().is_some()
     };
+    gate.after_refuted
+        && gate.claims != ClaimPolicy::None
+        && gate.criteria.is_empty()
+        && gate.output_schema.is_none()
+        && claims.files.is_empty()
+        && claims.none_executed()
+        && !has_own_keys(&gate.output)
+        && !claims.statements.iter().any(names)
+}
+
+/// Whether an output has another key than `summary` with a value.
+fn has_own_keys(output: &Json) -> bool {
     let is_empty = |(key, value): (&String, &Json)| {
         key == "summary"
             || match value {
@@ -147,15 +145,7 @@ fn repeats_nothing(gate: &Gate, claims: &OutputClaims) -> bool {
                 Json::Bool(_) | Json::Number(_) => false,
             }
     };
-    let has_keys = !gate.output.as_object().is_some_and(|fields| fields.iter().all(is_empty));
-    gate.after_refuted
-        && gate.claims != ClaimPolicy::None
-        && gate.criteria.is_empty()
-        && gate.output_schema.is_none()
-        && claims.files.is_empty()
-        && claims.none_executed()
-        && !has_keys
-        && !claims.statements.iter().any(names)
+    !output.as_object().is_some_and(|fields| fields.iter().all(is_empty))
 }
 
 /// Whether the texts of an output have no word that says something by itself, such as `Done.`

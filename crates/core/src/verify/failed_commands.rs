@@ -1,16 +1,15 @@
 //! Commands whose last run failed and that the output does not mention.
 
 use super::command_claim::CommandClaim;
-use super::command_text::is_question;
+use super::command_text::{is_question, only_looks};
 use super::finding::Finding;
-use super::later_edits::LaterEdits;
 use super::output_claims::OutputClaims;
-use super::recorded_runs::{RecordedRun, RecordedRuns};
+use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::TestCommands;
 use super::shell::{CommandUse, Script};
 use super::statement::{Act, Meaning, Statement};
-use super::test_doubt::is_open_failure;
-use crate::evidence::{CheckDetail, Invocation};
+use super::test_doubt::is_unrepeated_failure;
+use crate::evidence::CheckDetail;
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
 
@@ -22,13 +21,12 @@ const CHECKS: [&str; 8] =
 /// Characters of a command in its detail.
 const SHOWN: usize = 120;
 
-/// The details of failed commands. A check of the project that failed on the files as the step left them, and a failure of
-/// the last command of all, raise doubt. Others lower no verdict, because work with commands contains failed ones.
+/// The details of failed commands. One whose last run failed raises doubt, unless it only looks: what it answers is no
+/// failure of the work. A failure that the output tells lowers no verdict.
 pub(super) fn failed_commands(
     claims: &OutputClaims,
     runs: &RecordedRuns<'_>,
     commands: &TestCommands,
-    edits: &LaterEdits<'_>,
     policy: ClaimPolicy,
 ) -> Vec<CheckDetail> {
     let tells_failure = |own: &Script| {
@@ -41,27 +39,23 @@ pub(super) fn failed_commands(
         };
         claims.commands.iter().any(claimed)
     };
-    // What the step changed later can be what the failure was about.
-    let is_last = |at: usize| {
-        let later = &edits.trace[at + 1..];
-        later.iter().all(|call| call.changes.is_empty() && call.process.is_none())
-    };
     let reports = |run: &RecordedRun<'_>| run.tests.map_or(0, |tests| tests.failed);
     let failed =
         runs.iter().filter(|run| run.exit_code().is_some_and(|code| code != 0) || reports(run) > 0);
     let unmentioned = failed.filter_map(|run| {
         let (own, code) = (&run.script, run.exit_code()?);
-        let is_repeated = runs.iter().any(|later| later.at > run.at && later.script == *own);
-        let asks = |used: &CommandUse| code == 1 && is_question(&used.argv.join(" "));
-        let asks = own.commands.iter().any(asks);
         let text = shown(own);
-        if text.is_empty() || is_repeated || asks || is_claimed(own) {
+        let looks = |used: &CommandUse| only_looks(&used.argv);
+        let is_repeated = runs.iter().any(|later| later.at > run.at && later.script == *own);
+        let asks = code == 1 && own.commands.iter().any(|own| is_question(&own.argv.join(" ")));
+        if text.is_empty() || asks || is_repeated || is_claimed(own) {
             return None;
         }
-        let is_open = |used: &&CommandUse| is_open_failure(run, used, runs, commands, edits);
-        let is_idle = own.commands.iter().all(CommandUse::is_neutral);
-        let counts = own.commands.iter().any(|used| is_open(&used))
-            || code != 0 && is_last(run.at) && !is_idle && own.unparsed.is_none();
+        let is_open = |used: &CommandUse| match commands.contains(&used.argv) {
+            true => is_unrepeated_failure(run, used, runs, commands),
+            false => !used.is_neutral() && !looks(used) && !succeeds_later(run, used, runs),
+        };
+        let counts = code != 0 && own.unparsed.is_some() || own.commands.iter().any(is_open);
         let how = match (code, reports(run)) {
             (0, failed) => format!("reports {failed} failed tests"),
             (code, _) => format!("exited with code {code}"),
@@ -95,11 +89,16 @@ fn is_about(said: &Statement, own: &Script) -> bool {
             || own.commands.iter().any(names))
 }
 
-/// Whether a command of a step exited with another code than 0, or printed that tests failed.
-pub(super) fn has_failed(trace: &[Invocation]) -> bool {
-    trace.iter().filter_map(|call| call.process.as_ref()).any(|process| {
-        process.exit_code.is_some_and(|code| code != 0)
-            || process.tests.is_some_and(|tests| tests.failed > 0)
+/// Whether a later run of the same program with the same first operand succeeded: `npm install x`, then `npm install y`.
+fn succeeds_later(run: &RecordedRun<'_>, used: &CommandUse, runs: &RecordedRuns<'_>) -> bool {
+    let what = |used: &CommandUse| {
+        let operand = used.argv.iter().skip(1).find(|word| !word.starts_with('-'));
+        (used.argv[0].clone(), operand.cloned())
+    };
+    let mut later = runs.iter().filter(|later| later.at > run.at);
+    later.any(|later| {
+        let succeeded = |own: &&CommandUse| later.result(own) == CommandResult::Succeeded;
+        later.script.commands.iter().filter(succeeded).any(|own| what(own) == what(used))
     })
 }
 

@@ -1,5 +1,6 @@
 //! The input of a verdict except for the observations.
 
+use super::asked_work::AskedWork;
 use super::check::Criterion;
 use crate::evidence::Invocation;
 use kb_base::value::Json;
@@ -36,8 +37,8 @@ pub struct Gate {
     pub looks_up_names: bool,
     /// The keys of the output that the author calls commentary, and those that a check reads.
     pub excused: Vec<String>,
-    /// Files that the task asks for.
-    pub to_make: Vec<String>,
+    /// What the task asks to be changed.
+    pub asked: AskedWork,
     /// The tools of the run.
     pub tools: ToolCatalog,
 }
@@ -59,7 +60,7 @@ impl Gate {
             test_commands: Vec::new(),
             looks_up_names: false,
             excused: Vec::new(),
-            to_make: Vec::new(),
+            asked: AskedWork::default(),
             tools: ToolCatalog::default(),
         }
     }

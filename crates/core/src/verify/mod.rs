@@ -13,6 +13,7 @@
 //! script proves.
 
 mod answer;
+mod asked_work;
 mod basis;
 mod call_claim;
 mod call_outcomes;
@@ -65,6 +66,7 @@ mod statement_check;
 mod suites;
 mod support;
 mod support_runs;
+mod target_command;
 mod test_claim;
 mod test_doubt;
 mod test_proof;
@@ -76,11 +78,11 @@ mod unrecorded_command;
 mod unseen_work;
 mod whole_run;
 
+pub use asked_work::AskedWork;
 pub use basis::{Basis, IncompleteBasis};
 pub use check::*;
 pub use commands_before::commands_before;
 pub use evaluate::{evaluate, queries};
-pub use expected_changes::files_to_make;
 pub use gate::Gate;
 pub use ignored_files::{IgnoredChange, IgnoredFiles, IgnoredFolder};
 pub use judging::{JudgeQuestion, judge_question};

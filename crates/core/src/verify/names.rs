@@ -98,7 +98,8 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
             !sentence.has(Meaning::Unreal) && !is_to_come(sentence) && is_readable(&sentence.text);
         let paths = sentence.located_paths().into_iter().filter(|path| is_relative(path));
         found.extend(paths.map(|name| Named { name, is_path: true, is_there }));
-        let names = sentence.names().into_iter().map(|name| name.trim_end_matches("()"));
+        let names = sentence.names().into_iter().chain(sentence.plain_names());
+        let names = names.map(|name| name.trim_end_matches("()"));
         let names = names.filter(|name| is_identifier(name));
         found.extend(names.map(|name| Named { name, is_path: false, is_there }));
     }

@@ -117,7 +117,7 @@ impl<'a> Coverage<'a> {
         }
         let of = |is: &dyn Fn(&str) -> bool| self.unnamed.iter().find(|path| is(path));
         let meant =
-            of(&|path| self.by_file_tool(path)).or_else(|| of(&|path| self.is_edited(path)));
+            of(&|path| self.by_file_tool(path)).or_else(|| of(&|path| self.is_code_meant(path)));
         let Some(path) = meant.or(self.unnamed.first()) else {
             return self.denied(output, claims);
         };
@@ -126,7 +126,7 @@ impl<'a> Coverage<'a> {
                 "the output says that nothing else was changed, but the step changed `{path}`"
             );
             return Some(
-                match (self.by_file_tool(path) || self.is_edited(path))
+                match (self.by_file_tool(path) || self.is_code_meant(path))
                     && !self.unclear.contains(path)
                 {
                     true => Finding::failed(format!("{reason}, which the output does not name")),
@@ -186,11 +186,20 @@ impl<'a> Coverage<'a> {
         self.own(path).any(|call| call.process.is_none())
     }
 
-    /// Whether the last attempt changed an old file of code that people write.
-    fn is_edited(&self, path: &str) -> bool {
+    /// Whether the last attempt changed a file of code that people write, and not as a by-product: a new one is work if it
+    /// has the extension of a changed file that the output names.
+    fn is_code_meant(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or_default();
+        let extension = |path: &str| path.rsplit_once('.').map(|(_, end)| end.to_owned());
+        let is_like_work = || {
+            let mut named = self.changes.changed().filter(|path| !self.unnamed.contains(path));
+            named.any(|named| extension(named) == extension(path))
+        };
         let existed = self.changes.history(path).before().is_some();
-        existed && is_code(path) && is_written_by_hand(name) && self.own(path).next().is_some()
+        is_code(path)
+            && is_written_by_hand(name)
+            && self.is_meant(path)
+            && (existed || is_like_work())
     }
 
     /// Whether a change is no by-product: a file tool made it, or a command that names the file or changed an old one.

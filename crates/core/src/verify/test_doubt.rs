@@ -63,14 +63,25 @@ pub(super) fn repeated(
     )))
 }
 
-/// Whether a check of the project failed on the files as the step left them and was not repeated: a test command, or a
-/// command that executes code of the project.
-pub(super) fn is_open_failure(
+/// Whether a check of the project failed on the files as the step left them and was not repeated.
+fn is_open_failure(
     run: &RecordedRun<'_>,
     used: &CommandUse,
     runs: &RecordedRuns<'_>,
     commands: &TestCommands,
     edits: &LaterEdits<'_>,
+) -> bool {
+    let name = used.argv.join(" ");
+    is_unrepeated_failure(run, used, runs, commands) && edits.check(run, used, &name).is_ok()
+}
+
+/// Whether a check of the project failed and was not repeated: a test command, or a command that executes code of the
+/// project.
+pub(super) fn is_unrepeated_failure(
+    run: &RecordedRun<'_>,
+    used: &CommandUse,
+    runs: &RecordedRuns<'_>,
+    commands: &TestCommands,
 ) -> bool {
     let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
     let test = commands.read(&used.argv);
@@ -89,8 +100,7 @@ pub(super) fn is_open_failure(
                     && read.as_ref().and_then(TestUse::runner) == runner
             })
     };
-    let name = used.argv.join(" ");
-    is_check && failed && last == Some(run.at) && !again() && edits.check(run, used, &name).is_ok()
+    is_check && failed && last == Some(run.at) && !again()
 }
 
 /// Tests of the project that the run cannot have executed, and that no other successful one did.

@@ -2,7 +2,7 @@
 
 use super::call_claim::names_tool;
 use super::command_claim::CommandClaim;
-use super::command_text::{has_in_order, plain};
+use super::command_text::{has_in_order, is_question, plain};
 use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery};
 use super::recorded_runs::{CommandRecord, RecordedRun};
@@ -66,6 +66,34 @@ impl CommandClaim {
         })
     }
 
+    /// A recorded command that can have executed the claimed one with operands from elsewhere: `xargs -n1 python3 -m
+    /// py_compile`, `find -exec wc -l {} +`. Its last words are the first of the claim, and behind its name or an option.
+    fn launched<'r>(&self, record: &CommandRecord<'r>) -> Option<(String, &'r RecordedRun<'r>)> {
+        let claimed = self.only_command()?;
+        let begins = |words: &[String]| {
+            let ends = |word: &&String| word.as_str() != "+" && word.as_str() != ";";
+            let mut pairs = words.iter().filter(ends).zip(claimed);
+            let is_open = |word: &String| word.contains("{}");
+            let fixed = words.iter().take_while(|word| !is_open(word)).count();
+            words.len() <= claimed.len() + 1
+                && fixed > 0
+                && pairs.by_ref().take(fixed).all(|(own, said)| own == said)
+        };
+        let launches = |used: &&CommandUse| {
+            let argv = &used.argv;
+            let is_number = |word: &String| word.bytes().all(|c| c.is_ascii_digit());
+            let is_option = |word: &String| word.starts_with('-') || is_number(word);
+            let is_place = |at: &usize| *at == 1 || is_option(&argv[at - 1]);
+            !used.is_neutral()
+                && !is_question(&argv[0])
+                && (1..argv.len()).filter(is_place).any(|at| begins(&argv[at..]))
+        };
+        record.runs.iter().rev().find_map(|run| {
+            let used = run.script.commands.iter().find(launches)?;
+            Some((used.argv.join(" "), run))
+        })
+    }
+
     /// The verdict over a command that no call ran. A text with more than the command, or with no command, refutes nothing.
     pub(super) fn unrecorded(&self, name: &str, record: &CommandRecord<'_>) -> Finding {
         let runs = record.runs;
@@ -108,6 +136,12 @@ impl CommandClaim {
         };
         if is_cut && let Some(run) = runs.iter().rev().find(runs_it) {
             return Finding::inconclusive(format!("{reason}; it may mean call `{}`", run.call.id));
+        }
+        if let Some((launcher, run)) = self.launched(record) {
+            return Finding::inconclusive(format!(
+                "{reason} by itself; call `{}` ran `{launcher}`, which can have executed it",
+                run.call.id
+            ));
         }
         if let Some((script, run)) = self.script_with_it(record) {
             return Finding::inconclusive(format!(

@@ -5,11 +5,12 @@ use kb_attempt::ReliedFile;
 use kb_base::value::{Digest, Json};
 use kb_core::evidence::{CheckDetail, Verdict};
 use kb_core::run::InstanceIx;
+use std::collections::BTreeMap;
 
 /// Maximum number of files that are compared again before a step.
 const COMPARED: usize = 500;
 
-/// The files with their digests that passed claims of the dependencies of a step are about.
+/// The files that passed claims and `file` checks of the dependencies of a step are about.
 pub(super) fn relied(scope: &RunScope<'_>, ix: InstanceIx) -> Vec<ReliedFile> {
     let step = scope.state.instance(ix).step;
     let mut found = Vec::new();
@@ -20,7 +21,12 @@ pub(super) fn relied(scope: &RunScope<'_>, ix: InstanceIx) -> Vec<ReliedFile> {
             continue;
         }
         let id = &scope.plan.step(dependency.on).step.id;
-        let files = verification.checks.iter().filter_map(claimed_file);
+        let claimed = verification.checks.iter().filter_map(claimed_file);
+        let claimed = claimed.map(|(path, sha256)| (path, Some(sha256)));
+        let mut files: BTreeMap<String, Option<Digest>> =
+            verification.found_files().map(|path| (path.to_owned(), None)).collect();
+        files.extend(claimed);
+        let files = files.into_iter();
         found.extend(files.map(|(path, sha256)| ReliedFile { step: id.clone(), path, sha256 }));
         found.truncate(COMPARED);
     }

@@ -2,7 +2,7 @@
 //! each was recorded, and the files that its steps read.
 
 use super::BaseRun;
-use super::file_facts::{FileFacts, verified_files};
+use super::file_facts::FileFacts;
 use super::{Frozen, InspectError};
 use crate::journal::{Journal, StoredEvent};
 use kb_base::value::{Digest, RunId, StepId};
@@ -180,7 +180,9 @@ impl Earlier {
             {
                 continue;
             }
-            let path = verified_files(instance).find(|path| !exists(path));
+            let verified =
+                instance.verification().into_iter().flat_map(|found| found.found_files());
+            let path = { verified }.find(|path| !exists(path));
             path.and_then(|path| found.insert(instance.step, path.to_owned()));
         }
         found

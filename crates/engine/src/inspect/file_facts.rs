@@ -1,8 +1,8 @@
 //! What the tool calls and gates of a run tell about files.
 
 use kb_base::value::Digest;
-use kb_core::evidence::{EvidenceKind, Invocation, Verdict};
-use kb_core::run::{Instance, InstanceIx};
+use kb_core::evidence::{EvidenceKind, Invocation};
+use kb_core::run::InstanceIx;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that a run changed.
@@ -37,15 +37,6 @@ pub(super) struct FileFacts {
     pub(super) written: BTreeMap<InstanceIx, BTreeSet<String>>,
     /// What each changed file was before its first recorded change, and whether it existed after its last one.
     pub(super) changed: BTreeMap<String, FileChange>,
-}
-
-/// The files that the `file` checks of a gate found.
-pub(super) fn verified_files(instance: &Instance) -> impl Iterator<Item = &str> {
-    let checks = instance.verification().into_iter().flat_map(|found| &found.checks);
-    let checks =
-        checks.filter(|own| own.verdict == Verdict::Passed && own.check.starts_with("file "));
-    let files = checks.filter_map(|own| own.evidence.as_ref()?.get("files")?.as_array());
-    files.flatten().filter_map(|path| path.as_str())
 }
 
 impl FileFacts {

@@ -84,7 +84,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             judged: None,
             received: None,
             excused: Vec::new(),
-            to_make: Vec::new(),
+            asked: Default::default(),
         };
         let began = Instant::now();
         let verification =

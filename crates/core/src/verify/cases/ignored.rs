@@ -1,6 +1,6 @@
 //! Files that ignore rules exclude and that changed during a step.
 
-use super::super::{CommandCriterion, Criterion, IgnoredChange, IgnoredFolder, files_to_make};
+use super::super::{CommandCriterion, Criterion, IgnoredChange, IgnoredFolder};
 use super::Verdict::{Failed, Inconclusive, Passed};
 use super::{Step, check};
 use serde_json::json;
@@ -101,22 +101,6 @@ fn ignored_files_of_inputs_raise_doubt_if_the_glob_begins_with_a_name() {
         };
         check(&step, &[(report.clone(), verdict, reason)]);
     }
-}
-
-#[test]
-fn a_file_that_the_task_asks_for_must_come() {
-    let step = |task: &str| Step {
-        to_make: files_to_make(task),
-        ..Step::over(&[("docs/a.md", "")]).call("fs:read", json!({"path": "docs/a.md"}))
-    };
-    let report = json!({"result": "Here is what I found in the code.", "summary": "Done."});
-    let refuted = (report.clone(), Failed, "the task asks for `calc/mul.py`");
-    check(&step("Create calc/mul.py with a function mul."), std::slice::from_ref(&refuted));
-    check(&step("Please write `calc/mul.py`."), &[refuted]);
-    let open = (report, Inconclusive, "expected to change files");
-    check(&step("Write a summary of docs/a.md."), std::slice::from_ref(&open));
-    check(&step("Check calc/mul.py."), std::slice::from_ref(&open));
-    check(&step("Plan the split of docs/a.md into docs/b.md."), &[open]);
 }
 
 #[test]

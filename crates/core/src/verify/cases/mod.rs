@@ -1,5 +1,6 @@
 //! Tests of whole gates: a recorded step, a report about it, and the verdict.
 
+mod asked;
 mod changes;
 mod commands;
 mod content;
@@ -11,8 +12,8 @@ mod other_checks;
 mod results;
 
 use super::{
-    CommandEnd, CommandRun, Criterion, Gate, IgnoredChange, Location, MatchedFile, NamesSeen,
-    Observation, ObservationQuery, Observations, evaluate, queries,
+    AskedWork, CommandEnd, CommandRun, Criterion, Gate, IgnoredChange, Location, MatchedFile,
+    NamesSeen, Observation, ObservationQuery, Observations, evaluate, queries,
 };
 use crate::evidence::{
     Change, FileKind, FileState, Invocation, InvocationStatus, ProcessEndKind, ProcessEvidence,
@@ -46,8 +47,8 @@ struct Step {
     again: bool,
     /// The ignored files that changed.
     ignored: Vec<IgnoredChange>,
-    /// Files that the task asks for.
-    to_make: Vec<String>,
+    /// What the specialist was asked to do.
+    task: String,
     /// The checks of the gate.
     criteria: Vec<Criterion>,
 }
@@ -172,7 +173,7 @@ impl Step {
             test_commands: self.test_commands.clone(),
             looks_up_names: self.only_reads,
             excused: Vec::new(),
-            to_make: self.to_make.clone(),
+            asked: AskedWork::of(&self.task),
             tools: Default::default(),
         }
     }

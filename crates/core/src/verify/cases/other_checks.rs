@@ -17,16 +17,16 @@ fn a_check_of_the_project_that_failed_and_was_not_repeated_raises_doubt() {
                 &[(passed.clone(), Inconclusive, command), (all.clone(), Inconclusive, command)],
             );
         }
-        // A later run that succeeds, and a failure before the last edit, are those of another state.
         let again = Step::fixed().run(command, 1).run(command, 0).test(2, 0);
-        let before = Step::fixed().run(command, 1).edit("src/calc.py", "a - b", "a * b").test(2, 0);
         check(&again, &[(passed.clone(), Passed, "")]);
-        check(&before, &[(passed.clone(), Passed, "")]);
+        // Whether the last edit repaired it is not known.
+        let before = Step::fixed().run(command, 1).edit("src/calc.py", "a - b", "a * b").test(2, 0);
+        check(&before, &[(passed.clone(), Inconclusive, "no claim mentions it")]);
     }
     let printed =
         Step::fixed().run("./verify", 1).printing("1 failed, 3 passed in 0.1s").test(2, 0);
     check(&printed, &[(passed.clone(), Inconclusive, "./verify")]);
-    for command in ["grep -q x src/calc.py", "ls nothing", "git push", "curl http://x.org"] {
+    for command in ["grep -q x src/calc.py", "ls nothing"] {
         check(&Step::fixed().run(command, 1).test(2, 0), &[(passed.clone(), Passed, "")]);
     }
 }
@@ -40,6 +40,7 @@ fn a_failed_command_that_the_report_leaves_out_raises_doubt() {
         Step::fixed().run("make lint", 2).run("git status", 0),
         Step::fixed().test(1, 1).run("python3 -m unittest tests.test_a", 0),
         Step::fixed().run("npm install", 0).run("npx tsc", 2),
+        Step::fixed().test(1, 1).edit("src/calc.py", "a - b", "a * b").run("git status", 0),
     ] {
         check(&step, &[(report.clone(), Inconclusive, said)]);
     }
@@ -58,7 +59,6 @@ fn a_failed_command_that_the_report_leaves_out_raises_doubt() {
             .printing("4 passed in 0.1s"),
         Step::fixed().test(1, 1).test(2, 0),
         Step::fixed().run("python3 -m unittest tests.test_a", 1).test(2, 0),
-        Step::fixed().test(1, 1).edit("src/calc.py", "a - b", "a * b").run("git status", 0),
         Step::fixed().run("npx tsc", 2).run("npx tsc -p .", 0),
         Step::fixed().run("ls nothing", 2).run("git status", 0),
         Step::over(&[("src/calc.py", CALC)]).run("ls nothing", 2).edit(

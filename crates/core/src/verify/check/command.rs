@@ -102,11 +102,7 @@ impl CommandCriterion {
             CommandEnd::Code(0) if self.must_fail => {
                 Finding::failed("exit code 0, and the command must fail")
             }
-            CommandEnd::Code(_) | CommandEnd::Signal(_) | CommandEnd::NotStarted(_)
-                if self.must_fail =>
-            {
-                Finding::passed()
-            }
+            CommandEnd::Code(_) | CommandEnd::Signal(_) if self.must_fail => Finding::passed(),
             CommandEnd::Code(0) => self.passed(run, facts, before),
             CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{last_line}")),
             CommandEnd::Signal(signal) => {

@@ -102,6 +102,31 @@ impl Sentence {
         self.code().filter(|text| !is_quoted_path(text)).chain(quoted).collect()
     }
 
+    /// The names of code without backticks, by their form: `parse_config`, `parseConfig()`, `shop::Cart`, and beside a word
+    /// such as `class` also `UserService`.
+    pub(in crate::verify) fn plain_names(&self) -> Vec<&str> {
+        let prose = self.text.split('`').step_by(2);
+        let mut found = Vec::new();
+        for text in prose {
+            let splits = |c: char| c.is_whitespace() || ",;\"'[]{}<>=|".contains(c);
+            let parts: Vec<&str> = text.split(splits).filter(|part| !part.is_empty()).collect();
+            let is_kind = |at: usize| {
+                let word = parts.get(at).map(|part| part.to_lowercase()).unwrap_or_default();
+                means(&word, Meaning::Part) || means(&word, Meaning::Symbol)
+            };
+            for (at, part) in parts.iter().enumerate() {
+                let ends = ['.', ':', '!', '?', '*', ')', '('];
+                let name = part.trim_start_matches(['(', '*']).trim_end_matches(ends);
+                let is_called = part.contains("()");
+                let is_beside = || at > 0 && is_kind(at - 1) || is_kind(at + 1);
+                if is_name_of_code(name) || is_called || is_beside() && has_humps(name, false) {
+                    found.push(name);
+                }
+            }
+        }
+        found
+    }
+
     /// The words that are paths.
     pub(in crate::verify) fn paths(&self) -> Vec<&str> {
         paths(&self.text)
@@ -285,6 +310,24 @@ fn without_quotes(text: &str) -> (String, Vec<String>) {
         own += &rest;
     }
     (own, quoted)
+}
+
+/// Whether a word has the form of a name of code, and not of one of prose.
+fn is_name_of_code(word: &str) -> bool {
+    let joined = |mark: &str| {
+        let mut parts = word.split(mark);
+        word.contains(mark) && parts.all(|part| part.starts_with(|c: char| c.is_alphanumeric()))
+    };
+    joined("_") || joined("::") || has_humps(word, true)
+}
+
+/// Whether a word is `likeThis`, or `LikeThis`: at least one capital behind a small letter and before another one.
+fn has_humps(word: &str, begins_small: bool) -> bool {
+    let chars: Vec<char> = word.chars().collect();
+    let is_hump = |w: &[char]| w[0].is_lowercase() && w[1].is_uppercase() && w[2].is_lowercase();
+    chars.iter().all(|c| c.is_ascii_alphanumeric())
+        && chars.first().is_some_and(|c| c.is_lowercase() == begins_small)
+        && chars.windows(3).any(is_hump)
 }
 
 /// The parts of a text between spaces and commas; a text in backticks is one.

@@ -49,6 +49,14 @@ pub(in crate::verify) enum Meaning {
     ToCome,
     /// Asks for something new.
     ToMake,
+    /// Asks for a change.
+    ToChange,
+    /// A verb behind it is no order: `how to add`.
+    Infinitive,
+    /// An order that holds in some cases only.
+    Condition,
+    /// What was to be done was there before.
+    Already,
     /// Joins two statements in one sentence.
     Joint,
     /// Plans and texts of others, as words of a key.
@@ -60,7 +68,7 @@ use Meaning as M;
 use std::sync::LazyLock;
 
 /// Each word is the beginning of a word; one that ends in `$` is the whole word. Of acts the first with a word counts.
-const WORDS: [(Meaning, &str); 39] = [
+const WORDS: [(Meaning, &str); 43] = [
     (
         M::Act(Act::Kept),
         "untouched unchanged unmodified intact$ unverändert unberührt нетронут неизмен",
@@ -195,6 +203,20 @@ const WORDS: [(Meaning, &str); 39] = [
         "add$ create$ creates$ write$ implement$ introduce$ generate$ build$ make$ scaffold добав$ добавить добавьте созда$ создай \
          создать создайте напиш реализуй реализовать hinzufügen anlegen erstelle$ erstellen schreibe$ créer crear ajouter añadir",
     ),
+    (
+        M::ToChange,
+        "fix$ update$ change$ remove$ rename$ delete$ edit$ modify$ replace$ refactor$ move$ rewrite$ correct$ extend$ improve$ \
+         adjust$ add$ implement$ simplify$ bump$ repair$ patch$ append$ insert$ исправь исправить обнови$ обновить обновите измени$ \
+         изменить измените удали$ удалить удалите переименуй переименовать замени$ заменить перепиши переписать добавь добавить \
+         добавьте реализуй реализовать behebe beheben ändere ändern aktualisiere entferne entfernen lösche löschen korrigiere \
+         ersetze ersetzen umbenennen ergänze ergänzen implementiere",
+    ),
+    (M::Infinitive, "to$ how$ what$ which$ whether$ why$ should$ would$ как$ что$ wie$ was$ zu$"),
+    (
+        M::Condition,
+        "if$ unless$ needed$ necessary$ whether$ or$ wenn$ falls$ oder$ nötig$ если$ или$ нужно$ необходимо$",
+    ),
+    (M::Already, "already$ уже$ bereits$"),
     (
         M::Joint,
         "but$ so$ however$ although$ though$ whereas$ но$ однако$ поэтому$ хотя$ aber$ daher$ obwohl$ doch$",

@@ -10,7 +10,7 @@ use crate::engine::trees::tree;
 use kb_attempt::{GateOf, GateRequest, JudgeSubject, Received};
 use kb_base::value::{Json, JsonMap, Timestamp, json_strings};
 use kb_core::evidence::{Invocation, Payload, Purpose, Record, SessionBrief};
-use kb_core::verify::files_to_make;
+use kb_core::verify::AskedWork;
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
 use kb_language::expression::{EvalError, Reference, Root};
 use kb_language::plan::Plan;
@@ -61,8 +61,7 @@ pub(in crate::engine) fn gate(
         (None, None) if is_specialist => (Vec::new(), ClaimPolicy::Strict, writes),
         (None, None) => (Vec::new(), ClaimPolicy::None, false),
     };
-    let to_make =
-        task.filter(|_| expect_changes).map(|task| files_to_make(&task)).unwrap_or_default();
+    let asked = task.filter(|_| expect_changes).map(|task| AskedWork::of(&task));
     let references: Vec<Reference> = checks.iter().flat_map(references).collect();
     let excused = excused(step, &references);
     let snapshot = Snapshot::of(&references, scope);
@@ -81,7 +80,7 @@ pub(in crate::engine) fn gate(
         output,
         output_schema: step.details().output_schema.clone(),
         excused,
-        to_make,
+        asked: asked.unwrap_or_default(),
         unwatched: is_unwatched(step, &trace),
         trace,
         env: env(scope, step)?,

@@ -60,7 +60,7 @@ pub async fn run_gate(
         test_commands: host.test_commands.to_vec(),
         looks_up_names: request.received.as_ref().is_some_and(|received| received.looks_up),
         excused: request.excused,
-        to_make: request.to_make,
+        asked: request.asked,
         tools: request.tools,
     };
     let observer = Observer {

@@ -41,11 +41,11 @@ pub(in crate::executor) async fn recheck_relied_files(
     Ok(())
 }
 
-/// Whether a file has another content than when the gate read it. A path that cannot be read now counts
+/// Whether a file is gone, or has another content than when the gate read it. A path that cannot be read now counts
 /// as unchanged: the record of the step itself shows why.
 fn differs(file: &ReliedFile, workspace: &Workspace) -> bool {
     match workspace.symlink_stat(&file.path) {
-        Ok(Some(now)) => now.sha256.is_some_and(|digest| digest != file.sha256),
+        Ok(Some(now)) => file.sha256.is_some_and(|then| now.sha256.is_some_and(|now| now != then)),
         Ok(None) => true,
         Err(_) => false,
     }

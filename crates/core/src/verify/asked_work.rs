@@ -1,0 +1,128 @@
+//! What the task of a step asks to be changed.
+
+use super::names::is_relative;
+use super::normalized_path::normalized;
+use super::observation::{Observation, ObservationQuery, Observations};
+use super::statement::{Meaning, Sentence, means};
+use serde::{Deserialize, Serialize};
+
+/// Most files that are looked up.
+const FILES: usize = 20;
+/// Characters of a sentence that a reason shows.
+const SHOWN: usize = 100;
+
+/// What a task asks to be changed: `Create src/greet.py with a function greet`, `Fix add in calc/core.py`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskedWork {
+    /// Files that it asks to make.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+    /// The first sentence that asks for a change and sets no condition for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<String>,
+    /// Whether the task names a file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    names_file: bool,
+}
+
+impl AskedWork {
+    /// What a rendered task asks for.
+    pub fn of(task: &str) -> AskedWork {
+        let sentences = Sentence::all(task);
+        let named = |sentence: &Sentence| -> Vec<String> {
+            let paths = sentence.located_paths().into_iter();
+            paths.filter(|path| is_relative(path)).map(str::to_owned).collect()
+        };
+        let begins_with_make = |sentence: &&Sentence| {
+            let mut words = sentence.words.iter().filter(|word| *word != "please");
+            words.next().is_some_and(|word| means(word, Meaning::ToMake))
+        };
+        let files = sentences.iter().filter(begins_with_make).flat_map(named).take(FILES);
+        let order = sentences.iter().find(|sentence| orders_change(sentence));
+        AskedWork {
+            files: files.collect(),
+            order: order.map(|sentence| sentence.text.trim().chars().take(SHOWN).collect()),
+            names_file: sentences.iter().any(|sentence| !named(sentence).is_empty()),
+        }
+    }
+
+    /// Whether it asks for no change of which it is known.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.order.is_none()
+    }
+
+    /// The sentence that asks for a change of files. Without a file in the task it can ask for something else, such as a
+    /// changed text in the answer.
+    pub(super) fn order(&self, may_be_other: bool) -> Option<&str> {
+        self.order.as_deref().filter(|_| self.names_file || !may_be_other)
+    }
+
+    /// The queries for the files that the task asks to make.
+    pub(super) fn queries(&self, root: &str) -> impl Iterator<Item = ObservationQuery> {
+        self.files.iter().map(move |path| ObservationQuery::Location(normalized(path, root)))
+    }
+
+    /// A file that the task asks to make and that does not exist.
+    pub(super) fn not_made(&self, root: &str, observations: &Observations) -> Option<&str> {
+        self.files.iter().map(String::as_str).find(|path| {
+            let query = ObservationQuery::Location(normalized(path, root));
+            let Some(Observation::Location(Ok(found))) = observations.get(&query) else {
+                return false;
+            };
+            found.state.is_none() && found.impossible.is_none()
+        })
+    }
+}
+
+/// Whether a sentence asks for a change: a verb at its beginning or after `and`, without a condition. What is to be made, such
+/// as a summary, can be a text in the answer.
+fn orders_change(sentence: &Sentence) -> bool {
+    let words: Vec<&str> =
+        sentence.words.iter().map(String::as_str).filter(|word| *word != "please").collect();
+    // `Change nothing else`, `Update me`.
+    let is_about_files = |at: usize| {
+        let next = &words[at + 1..words.len().min(at + 3)];
+        !next.iter().any(|word| means(word, Meaning::Nothing)) && next.first() != Some(&"me")
+    };
+    // Not in `Explain how to add and remove`.
+    let is_order = |at: usize| {
+        let joins = || ["and", "then", "und", "dann", "и", "затем"].contains(&words[at - 1]);
+        at == 0 || joins() && !words[..at].iter().any(|word| means(word, Meaning::Infinitive))
+    };
+    let asks =
+        |at: usize| means(words[at], Meaning::ToChange) && is_order(at) && is_about_files(at);
+    !sentence.has(Meaning::Condition) && (0..words.len()).any(asks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AskedWork;
+
+    #[test]
+    fn a_task_asks_for_a_change_with_a_verb_and_without_a_condition() {
+        for (task, expected) in [
+            ("Fix add in calc/core.py.", true),
+            ("Please update calc/core.py so that add rejects strings.", true),
+            ("Read docs/a.md and fix the links in it.", true),
+            ("Add a function mul to calc/core.py.", true),
+            ("Read docs/a.md. Then rename it to docs/b.md.", true),
+            ("Исправь add в calc/core.py.", true),
+            ("Behebe den Fehler in calc/core.py.", true),
+            ("Fix the failing tests.", true),
+            ("Implement mul.", true),
+            ("Review calc/core.py.", false),
+            ("Explain how to fix calc/core.py.", false),
+            ("Describe what to add and remove in calc/core.py.", false),
+            ("Fix calc/core.py if the tests fail.", false),
+            ("Update docs/a.md as needed.", false),
+            ("Change nothing in docs/a.md.", false),
+            ("Do not change docs/a.md.", false),
+            ("Update me on docs/a.md.", false),
+            ("Write a summary of the module.", false),
+            ("The fix of calc/core.py is old.", false),
+        ] {
+            assert_eq!(AskedWork::of(task).order.is_some(), expected, "{task}");
+        }
+    }
+}

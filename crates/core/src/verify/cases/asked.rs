@@ -1,0 +1,174 @@
+//! Tasks that ask for changes, commands that failed, names in prose, and commands that other ones executed.
+
+use super::{Step, check};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed, Unchecked};
+use serde_json::json;
+
+#[test]
+fn a_file_that_the_task_asks_for_must_come() {
+    let step = |task: &str| Step {
+        task: task.to_owned(),
+        ..Step::over(&[("docs/a.md", "")]).call("fs:read", json!({"path": "docs/a.md"}))
+    };
+    let report = json!({"result": "Here is what I found in the code.", "summary": "Done."});
+    let refuted = (report.clone(), Failed, "the task asks for `calc/mul.py`");
+    check(&step("Create calc/mul.py with a function mul."), std::slice::from_ref(&refuted));
+    check(&step("Please write `calc/mul.py`."), &[refuted]);
+    let open = (report, Inconclusive, "expected to change files");
+    check(&step("Write a summary of docs/a.md."), std::slice::from_ref(&open));
+    check(&step("Check calc/mul.py."), std::slice::from_ref(&open));
+    check(&step("Plan the split of docs/a.md into docs/b.md."), &[open]);
+}
+
+#[test]
+fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
+    let step = |task: &str| Step {
+        task: task.to_owned(),
+        ..Step::over(&[("docs/a.md", "")]).call("fs:read", json!({"path": "docs/a.md"}))
+    };
+    let nothing = json!({"summary": "The module is as it should be."});
+    let asked = "the task asks for a change";
+    for task in [
+        "Update docs/a.md.",
+        "Read docs/a.md and fix it.",
+        "Fix the failing tests.",
+        "Implement mul.",
+    ] {
+        check(&step(task), &[(nothing.clone(), Failed, asked)]);
+        for said in ["Nothing had to be changed.", "It was changed already."] {
+            let report = json!({"summary": said});
+            assert_ne!(step(task).verdict(&report).0, Failed, "{said}");
+        }
+        check(&step(task), &[(json!({"noChanges": true}), Unchecked, "nothing was to be changed")]);
+    }
+    // A process, or an answer of its own, can be what was asked for.
+    let other = step("Update the ticket.").run("curl -d done http://x.org", 0);
+    check(&other, &[(nothing.clone(), Inconclusive, "expected to change files")]);
+    let text = json!({"text": "The corrected text.", "summary": "Done."});
+    check(
+        &step("Correct this text: teh cat."),
+        &[(text, Inconclusive, "expected to change files")],
+    );
+    for task in ["Review docs/a.md.", "Fix docs/a.md if the links are dead."] {
+        check(&step(task), &[(nothing.clone(), Inconclusive, "expected to change files")]);
+    }
+}
+
+#[test]
+fn a_failed_command_that_no_report_mentions_raises_doubt() {
+    let report = json!({"modified": ["src/calc.py"]});
+    let doubt = "its last run exited with code 1";
+    let failed = |command: &str| Step::fixed().run(command, 1);
+    for command in ["make deploy", "git push", "curl http://x.org", "python3 -c 'import nothing'"] {
+        let later = [
+            failed(command),
+            failed(command).write("src/new.py", "x = 1\n"),
+            failed(command).run("true", 0),
+        ];
+        for step in later {
+            let report = json!({"modified": ["src/calc.py"], "created": ["src/new.py"]});
+            let (verdict, reason) = step.verdict(&report);
+            assert!(verdict >= Inconclusive, "{command}: {verdict:?} {reason}");
+        }
+        check(&failed(command), &[(report.clone(), Inconclusive, doubt)]);
+        let told = json!({"modified": ["src/calc.py"], "summary": format!("`{command}` failed.")});
+        assert_ne!(failed(command).verdict(&told).0, Failed);
+    }
+    for command in
+        ["grep -q x src/calc.py", "ls nothing", "cat nothing", "git diff --exit-code", "exit 1"]
+    {
+        check(&failed(command), &[(report.clone(), Passed, "")]);
+    }
+    for again in ["make deploy", "make deploy -j2"] {
+        check(&failed("make deploy").run(again, 0), &[(report.clone(), Passed, "")]);
+    }
+    check(&failed("make deploy").run("make test", 0), &[(report, Inconclusive, doubt)]);
+}
+
+#[test]
+fn a_command_that_another_one_can_have_executed_raises_doubt() {
+    let report = |command: &str| json!({"modified": ["src/calc.py"], "commands": [command]});
+    let doubt = "which can have executed it";
+    for (ran, claimed) in [
+        ("ls src | xargs -n1 python3 -m py_compile", "python3 -m py_compile src/calc.py"),
+        ("find src -name '*.py' -exec wc -l {} +", "wc -l src/calc.py"),
+        ("seq 2 | xargs -I{} echo n{}", "echo n2"),
+    ] {
+        check(&Step::fixed().run(ran, 0), &[(report(claimed), Inconclusive, doubt)]);
+    }
+    for (ran, claimed) in [
+        ("ls | xargs echo", "rm -rf src"),
+        ("pip install pytest", "pytest -q"),
+        ("which pytest", "pytest -q"),
+    ] {
+        check(&Step::fixed().run(ran, 0), &[(report(claimed), Failed, "no recorded call ran it")]);
+    }
+}
+
+#[test]
+fn a_command_that_a_target_or_a_script_executes_ran_with_it() {
+    let make = "lint:\n\truff check\ntest: lint\n\t@echo tests\n\tpython3 -m unittest\n";
+    let scripts = r#"{"scripts": {"test": "node --test", "lint": "eslint ."}}"#;
+    let files = [("src/calc.py", "x = 1\n"), ("Makefile", make), ("package.json", scripts)];
+    let step = Step::over(&files).edit("src/calc.py", "1", "2");
+    let report = |command: &str| json!({"modified": ["src/calc.py"], "commands": [command]});
+    for (ran, claimed, verdict) in [
+        ("make test", "python3 -m unittest", Passed),
+        ("make test", "python -m unittest", Passed),
+        ("npm test", "node --test", Passed),
+        ("npm run lint", "eslint .", Passed),
+        ("make lint", "python3 -m unittest", Failed),
+        ("npm run lint", "eslint", Failed),
+        ("make -i test", "python3 -m unittest", Inconclusive),
+    ] {
+        let step = step.clone().run(ran, 0);
+        assert_eq!(step.verdict(&report(claimed)).0, verdict, "{ran}: {claimed}");
+    }
+    let doubt = |step: Step| {
+        let (verdict, reason) = step.verdict(&report("python3 -m unittest"));
+        assert_eq!(verdict, Inconclusive, "{reason}");
+    };
+    doubt(step.clone().run("make test", 2));
+    doubt(step.edit("Makefile", "ruff check", "true").run("make test", 0));
+}
+
+#[test]
+fn only_these_files_is_refuted_by_a_new_file_that_a_command_names() {
+    let report = json!({"modified": ["src/calc.py"], "summary": "Only src/calc.py was changed."});
+    let made =
+        |command: &str, path: &str| Step::fixed().run(command, 0).changing(path, Some("x = 2\n"));
+    let named = made("echo 'x = 2' > src/extra.py", "src/extra.py");
+    check(&named, &[(report.clone(), Failed, "the step changed `src/extra.py`")]);
+    check(
+        &made("make build", "src/gen.py"),
+        &[(report, Inconclusive, "the step changed `src/gen.py`")],
+    );
+}
+
+#[test]
+fn a_note_that_says_that_a_file_was_deleted_again_raises_doubt() {
+    let step = Step::fixed().run("echo x > src/tmp.py; rm src/tmp.py", 0);
+    let report =
+        json!({"modified": ["src/calc.py"], "created": ["src/tmp.py (temporary, deleted)"]});
+    check(&step, &[(report.clone(), Inconclusive, "a command names it")]);
+    let recorded = Step::fixed().write("src/tmp.py", "x = 1\n").delete("src/tmp.py");
+    check(&recorded, &[(report, Unchecked, "was not checked")]);
+}
+
+#[test]
+fn names_of_code_without_backticks_are_looked_up() {
+    let step = Step { only_reads: true, ..Step::over(&[("src/calc.py", "x = 1\n")]) };
+    for (answer, named) in [
+        ("The function parse_config reads it.", true),
+        ("It is read by parseConfig() at the start.", true),
+        ("It is read by loadAll and shown.", true),
+        ("The class UserManager handles it.", true),
+        ("It is in shop::Cart.", true),
+        ("It is written in JavaScript for GitHub on macOS.", false),
+        ("It reads the file and prints it.", false),
+    ] {
+        let asked = super::queries(&step.gate(&json!({"answer": answer})));
+        let is_asked = asked.iter().any(|query| matches!(query, super::ObservationQuery::Names(_)));
+        assert_eq!(is_asked, named, "{answer}");
+    }
+}
