@@ -89,7 +89,7 @@ pub(super) async fn drive(
             ended.summary.locate(|step| reader.place(step));
         }
         if has_failed && let Some(folder) = terminal.annotated_folder(&context.root) {
-            terminal.err(&ended.summary.annotations(&folder))?;
+            terminal.workflow_commands(&ended.summary.annotations(&folder))?;
         }
         let waits = ended.left.status == RunStatus::Waiting;
         // While questions are asked here, the summary is printed once, at the end.

@@ -49,6 +49,7 @@ mod templates;
 mod terminal;
 mod trigger;
 mod usage_hint;
+mod workflow_commands;
 
 use cache::CacheCommand;
 use clap::error::ContextKind;

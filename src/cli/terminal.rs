@@ -2,8 +2,10 @@
 
 use super::escape::{escaped, escaped_json};
 use super::hidden_input::read_hidden;
+use super::workflow_commands::{neutral, neutral_json};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Stderr, Stdout, Write};
@@ -71,6 +73,23 @@ impl Terminal {
         self.annotates
     }
 
+    /// The streams of this process for a display, with the same readers.
+    pub(super) fn for_display(&self) -> Terminal {
+        Terminal {
+            quiet: self.quiet,
+            is_dumb: self.is_dumb,
+            annotates: self.annotates,
+            repository: self.repository.clone(),
+            ..Terminal::new()
+        }
+    }
+
+    /// A text as it is written: escaped, and where GitHub Actions reads it, without workflow commands.
+    fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let safe = escaped(text);
+        if self.annotates { Cow::Owned(neutral(&safe)) } else { safe }
+    }
+
     /// If GitHub Actions reads the displays, the folder of a project in the repository, empty or with a `/` at
     /// its end; annotations name files with it.
     pub(super) fn annotated_folder(&self, root: &Path) -> Option<String> {
@@ -96,30 +115,39 @@ impl Terminal {
 
     /// Writes a result to stdout, escaped for a terminal.
     pub(super) fn out(&mut self, text: &str) -> io::Result<()> {
-        self.stdout.write_all(escaped(text).as_bytes())?;
+        let shown = self.shown(text);
+        self.stdout.write_all(shown.as_bytes())?;
         self.stdout.flush()
     }
 
-    /// Writes data to stdout: unchanged to a pipe or file, escaped on a terminal.
+    /// Writes data to stdout: unchanged to a pipe or file, escaped on a terminal and for GitHub Actions.
     pub(super) fn data(&mut self, text: &str) -> io::Result<()> {
-        if io::stdout().is_terminal() { self.out(text) } else { write_unchanged(text) }
+        match self.annotates || io::stdout().is_terminal() {
+            true => self.out(text),
+            false => write_unchanged(text),
+        }
     }
 
     /// Writes JSON to stdout. On a terminal, characters that could hide or reorder text are written as
-    /// `\u` escapes.
+    /// `\u` escapes, and for GitHub Actions the marker of its commands.
     pub(super) fn json_text(&mut self, text: &str) -> io::Result<()> {
-        if io::stdout().is_terminal() {
-            write_unchanged(&escaped_json(text))
-        } else {
-            write_unchanged(text)
-        }
+        let shown = match io::stdout().is_terminal() {
+            true => escaped_json(text),
+            false => Cow::Borrowed(text),
+        };
+        write_unchanged(&if self.annotates { neutral_json(&shown) } else { shown })
     }
 
     /// Writes messages to stderr, escaped for a terminal, in one write, because stderr is not buffered and may be shared.
     pub(super) fn err(&mut self, text: &str) -> io::Result<()> {
         let mut shown = AutoStream::new(Vec::with_capacity(text.len()), self.colour);
-        shown.write_all(escaped(text).as_bytes())?;
+        shown.write_all(self.shown(text).as_bytes())?;
         self.stderr.write_all(&shown.into_inner())
+    }
+
+    /// Writes workflow commands of `kb` itself to stderr.
+    pub(super) fn workflow_commands(&mut self, text: &str) -> io::Result<()> {
+        self.err_raw(&escaped(text))
     }
 
     /// Writes a text to stderr as it is, in one write.

@@ -131,7 +131,8 @@ fn a_gate_failure_shows_its_evidence() {
 #[test]
 fn github_actions_gets_groups_and_annotations() {
     let scratch = project(
-        "  - {id: a, run: 'echo \"::error::x\"; echo \"##[error]y\"'}\n  - {id: b, run: 'exit 4', dependsOn: [a]}\n",
+        "  - {id: a, run: 'echo \"::error::x\"; echo \"##[error]y\"'}\n  \
+           - {id: b, run: 'echo \"::set-output name=a::b\"; echo \" ##[error]z\"; exit 4', dependsOn: [a]}\n",
     );
     let said = scratch.kb_with(&["playbook", "run", "p"], |command| {
         let root = scratch.root();
@@ -140,15 +141,31 @@ fn github_actions_gets_groups_and_annotations() {
     });
     let root = scratch.root();
     let folder = root.file_name().unwrap().to_str().unwrap();
-    let err = said.code(1).err;
+    let said = said.code(1);
+    let err = said.err;
     let lines: Vec<&str> = err.lines().map(str::trim_start).collect();
     let start = lines.iter().position(|line| *line == "::group::a").expect(&err);
     let end = lines.iter().position(|line| *line == "::endgroup::").expect(&err);
     assert!(lines[start..end].iter().any(|line| line.starts_with("a | ::error::x")), "{err}");
     assert!(!err.contains("##["), "{err}");
-    let error = "title=b failed::exit code 4; no output from `exit 4`";
+    let is_command = |line: &&str| line.trim_start().starts_with("::");
+    let own = ["::group::", "::endgroup::", "::error file="];
+    let mut commands = err.lines().filter(is_command);
+    assert!(commands.all(|line| own.iter().any(|own| line.starts_with(own))), "{err}");
+    assert!(!said.out.lines().any(|line| is_command(&line)), "{}", said.out);
+    let shown = scratch.kb_with(&["playbook", "run", "p", "--quiet"], |command| {
+        command.env("GITHUB_ACTIONS", "true");
+    });
+    let shown = shown.code(1).out;
+    assert!(shown.contains(": :set-output name=a::b"), "{shown}");
+    assert!(!shown.lines().any(|line| is_command(&line)), "{shown}");
+    let logs = scratch.kb_with(&["run", "logs", "@last"], |command| {
+        command.env("GITHUB_ACTIONS", "true");
+    });
+    assert!(!logs.code(0).out.lines().any(|line| is_command(&line) || line.contains("##[")));
+    let error = "title=b failed::";
     let at = format!("::error file={folder}/playbooks/p.yml,line=5,col=10,{error}");
-    assert!(lines.contains(&at.as_str()), "{at} is not in {err}");
+    assert!(lines.iter().any(|line| line.starts_with(&at)), "{at} is not in {err}");
     assert_eq!(lines.iter().filter(|line| line.starts_with("::error")).count(), 1, "{err}");
 }
 

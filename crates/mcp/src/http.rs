@@ -6,9 +6,9 @@ use crate::session::Session;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kb_base::value::{Json, JsonMap};
+use kb_serve::serve::SharedProject;
 use kb_serve::web::McpMessages;
 use kb_service::service::Environment;
-use kb_service::service::runs::ProjectContext;
 use rmcp::ErrorData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,15 +34,17 @@ struct OverHttp {
 impl McpMessages for OverHttp {
     fn answer(
         &self,
-        project: &ProjectContext,
+        project: &SharedProject,
         may_run: bool,
         message: Json,
     ) -> BoxFuture<'static, Option<Json>> {
+        let (context, daemon) = (&project.context, project.daemon.clone());
         let session = {
             let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-            let own = sessions.entry(project.root.clone()).or_insert_with(|| {
-                let cwd = project.root.clone();
-                Arc::new(Session::new(Environment { cwd, ..project.environment.clone() }))
+            let own = sessions.entry(context.root.clone()).or_insert_with(|| {
+                let cwd = context.root.clone();
+                let environment = Environment { cwd, ..context.environment.clone() };
+                Arc::new(Session::of_daemon(environment, daemon))
             });
             own.clone()
         };

@@ -72,6 +72,10 @@ pub(crate) async fn run(session: &Session, args: StartRun) -> Result<Answer, Ser
         let fired = serve::start(&project, MCP_TRIGGER, &args.id, args.params, &key)?;
         let run = RunId::new(fired.run.as_str())
             .map_err(|error| refused(error.to_string(), "use another key"))?;
+        if let Some(daemon) = session.daemon() {
+            daemon.wake();
+            return Ok(fired);
+        }
         // A server that was killed may have recorded the start without its process. The journal creates the run once.
         if !fired.repeated || runs::is_missing(session, &project.context, &run)? {
             session.start(project.context.clone(), run, &args.id)?;

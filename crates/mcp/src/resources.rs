@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::{playbooks, runs};
 use kb_attempt::run_blocking;
 use kb_base::value::Json;
-use kb_service::service::{self, LogEntry, RunFilter, ServiceError};
+use kb_service::service::{self, RunFilter, ServiceError};
 
 /// The longest resource, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -69,12 +69,8 @@ fn value(session: &Session, uri: &str) -> Result<Json, ServiceError> {
         ["run", run, "events"] => {
             let mut reader = service::read_run(&context, run)?;
             let mut events = Vec::new();
-            while let Some(entries) = reader.next_entries().map_err(ServiceError::from)? {
-                let all = entries.iter().filter_map(|entry| match entry {
-                    LogEntry::Event(event) => serde_json::to_value(event).ok(),
-                    LogEntry::Text { .. } => None,
-                });
-                events.extend(all);
+            while let Some(page) = reader.next_events().map_err(ServiceError::from)? {
+                events.extend(page.iter().filter_map(|event| serde_json::to_value(event).ok()));
             }
             Ok(Json::Array(events))
         }

@@ -9,7 +9,7 @@ use kb_core::redaction::Masked;
 use kb_core::wire::{RunStatus, RunView};
 use kb_serve::serve::{start_process, take_errors};
 use kb_service::service::runs::ProjectContext;
-use kb_service::service::{self, LogEntry, RunFilter, ServiceError};
+use kb_service::service::{self, RunFilter, ServiceError};
 use kb_service::trigger::{Fire, TriggerStore};
 use serde_json::json;
 use std::time::Duration;
@@ -144,9 +144,8 @@ pub(crate) async fn events(session: &Session, args: Events) -> Result<Answer, Se
         let is_live = reader.is_live().map_err(ServiceError::from)?;
         let (after, limit) = (args.after.unwrap_or(0), args.limit.unwrap_or(200).clamp(1, 500));
         let (mut lines, mut bytes, mut next, mut more) = (Vec::new(), 0, after, false);
-        'pages: while let Some(entries) = reader.next_entries().map_err(ServiceError::from)? {
-            for entry in entries {
-                let LogEntry::Event(event) = entry else { continue };
+        'pages: while let Some(page) = reader.next_events().map_err(ServiceError::from)? {
+            for event in page {
                 let value = serde_json::to_value(&event).unwrap_or_default();
                 let Some(seq) = value["seq"].as_u64().filter(|seq| *seq > after) else { continue };
                 let whole = value.to_string();

@@ -3,7 +3,7 @@
 use kb_attempt::run_blocking;
 use kb_base::value::RunId;
 use kb_language::definition::RunEnd;
-use kb_serve::serve::{start_process, take_errors};
+use kb_serve::serve::{DaemonHandle, start_process, take_errors};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{self, Environment, Project, ServiceError};
 use kb_service::trigger::{FireState, TriggerStore};
@@ -14,13 +14,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Session {
     environment: Environment,
+    /// The daemon that starts the runs; `None`: this session does.
+    daemon: Option<DaemonHandle>,
     /// The runs whose process is running.
     running: Arc<Mutex<BTreeSet<RunId>>>,
 }
 
 impl Session {
     pub(crate) fn new(environment: Environment) -> Session {
-        Session { environment, running: Arc::default() }
+        Session { environment, daemon: None, running: Arc::default() }
+    }
+
+    /// A session whose runs wait in the queues of a daemon.
+    pub(crate) fn of_daemon(environment: Environment, daemon: DaemonHandle) -> Session {
+        Session { daemon: Some(daemon), ..Session::new(environment) }
+    }
+
+    /// The daemon that starts the runs.
+    pub(crate) fn daemon(&self) -> Option<&DaemonHandle> {
+        self.daemon.as_ref()
     }
 
     /// The project as its files are now.

@@ -14,24 +14,24 @@ pub(in crate::cli) fn renderer(
     clock: Clock,
 ) -> Box<dyn Renderer> {
     match display {
-        Display::Json { tokens } => Box::new(jsonl::JsonLines::new(tokens)),
-        Display::Quiet => Box::new(Quiet),
+        Display::Json { tokens } => Box::new(jsonl::JsonLines::new(tokens, terminal.for_display())),
+        Display::Quiet => Box::new(Quiet(terminal.for_display())),
         Display::Auto { output } if terminal.is_live() => {
             Box::new(live::Live::new(output, steps, clock))
         }
         Display::Auto { output } => {
-            Box::new(lines::PlainLines::new(output, terminal.annotates(), clock))
+            Box::new(lines::PlainLines::new(output, terminal.for_display(), clock))
         }
     }
 }
 
 /// A display that shows nothing.
-struct Quiet;
+struct Quiet(Terminal);
 
 impl Renderer for Quiet {
     fn event(&mut self, _event: &Event) {}
     fn progress(&mut self, _instance: &str, _progress: &Progress) {}
     fn note(&mut self, text: &str) {
-        let _ = Terminal::new().err(&format!("{text}\n"));
+        let _ = self.0.err(&format!("{text}\n"));
     }
 }

@@ -4,8 +4,8 @@ use super::quantity::time;
 use super::status::Status;
 use super::step_output::{TAIL_LINES, tail};
 use super::table::plain;
-use super::workflow_command;
 use crate::cli::terminal::{DIM, HINT, WARNING, paint};
+use crate::cli::workflow_commands;
 use kb_base::value::{Json, counted};
 use kb_core::wire::{ErrorView, ProcessEvidence, StepStatus};
 
@@ -106,7 +106,7 @@ impl Failed {
         let message =
             self.error.as_ref().map_or(StepStatus::Failed.as_str(), |error| &error.message);
         let place = self.place.as_ref().map(|place| format!("{folder}{place}"));
-        workflow_command::annotation(self.tolerated, &self.instance, place.as_deref(), message)
+        workflow_commands::annotation(self.tolerated, &self.instance, place.as_deref(), message)
     }
 
     fn output(&self) -> String {

@@ -2,14 +2,13 @@
 
 use super::Renderer;
 use super::renderer::BUFFER_BYTES;
-use crate::cli::escape::escaped_json;
 use crate::cli::terminal::Terminal;
 use kb_core::wire::Event;
 use kb_service::service::Progress;
-use std::io::{IsTerminal, Write};
 
 /// Prints public events as JSON lines to stdout.
 pub(super) struct JsonLines {
+    terminal: Terminal,
     tokens: bool,
     /// Whole lines that are not written yet.
     lines: Vec<u8>,
@@ -17,8 +16,8 @@ pub(super) struct JsonLines {
 }
 
 impl JsonLines {
-    pub(super) fn new(tokens: bool) -> Self {
-        JsonLines { tokens, lines: Vec::new(), closed: false }
+    pub(super) fn new(tokens: bool, terminal: Terminal) -> Self {
+        JsonLines { terminal, tokens, lines: Vec::new(), closed: false }
     }
 }
 
@@ -39,12 +38,9 @@ impl Renderer for JsonLines {
 
     fn flush(&mut self) {
         if !self.lines.is_empty() {
-            let mut stdout = std::io::stdout().lock();
             // `serde_json` writes UTF-8.
             let lines = String::from_utf8_lossy(&self.lines);
-            let lines = if stdout.is_terminal() { escaped_json(&lines) } else { lines };
-            let written = stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush());
-            self.closed = written.is_err();
+            self.closed = self.terminal.json_text(&lines).is_err();
             self.lines.clear();
         }
     }
@@ -56,7 +52,7 @@ impl Renderer for JsonLines {
     fn progress(&mut self, _instance: &str, _progress: &Progress) {}
 
     fn note(&mut self, text: &str) {
-        let _ = Terminal::new().err(&format!("{text}\n"));
+        let _ = self.terminal.err(&format!("{text}\n"));
     }
 
     fn wants_tokens(&self) -> bool {

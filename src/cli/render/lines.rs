@@ -6,8 +6,9 @@ use super::quantity::clock;
 use super::renderer::BUFFER_BYTES;
 use super::step_output::StepOutput;
 use super::table::plain;
-use super::{OutputMode, Renderer, line, workflow_command};
+use super::{OutputMode, Renderer, line};
 use crate::cli::terminal::Terminal;
+use crate::cli::workflow_commands;
 use kb_base::value::Timestamp;
 use kb_core::wire::{Body, Event, RunStatus, StepStatus};
 use kb_service::service::{Clock, Progress};
@@ -25,8 +26,6 @@ pub(super) struct PlainLines {
     seen: EventClock,
     groups: ItemGroups,
     output: StepOutput,
-    /// Whether GitHub Actions reads the lines, so that they may contain workflow commands.
-    annotates: bool,
     /// The step instance whose group of lines is open.
     group: Option<String>,
     /// Start of each running step instance.
@@ -38,14 +37,13 @@ pub(super) struct PlainLines {
 }
 
 impl PlainLines {
-    pub(super) fn new(output: OutputMode, annotates: bool, clock: Clock) -> Self {
+    pub(super) fn new(output: OutputMode, terminal: Terminal, clock: Clock) -> Self {
         PlainLines {
-            terminal: Terminal::new(),
+            terminal,
             lines: String::new(),
             seen: EventClock::default(),
             groups: ItemGroups::default(),
             output: StepOutput::new(output),
-            annotates,
             group: None,
             running: BTreeMap::new(),
             last_line: clock.now(),
@@ -64,16 +62,16 @@ impl PlainLines {
     }
 
     fn open_group(&mut self, instance: &str) {
-        if self.annotates && self.group.as_deref() != Some(instance) {
+        if self.terminal.annotates() && self.group.as_deref() != Some(instance) {
             self.close_group();
-            self.push(&workflow_command::group(instance));
+            self.command(&workflow_commands::group(instance));
             self.group = Some(instance.to_owned());
         }
     }
 
     fn close_group(&mut self) {
         if self.group.take().is_some() {
-            self.push(workflow_command::END_GROUP);
+            self.command(workflow_commands::END_GROUP);
         }
     }
 
@@ -82,13 +80,16 @@ impl PlainLines {
             self.open_group(instance);
         }
         for text in lines {
-            self.output_line(&text);
+            self.push(&text);
         }
         self.close_group();
     }
 
-    fn output_line(&mut self, text: &str) {
-        if self.annotates { self.push(&workflow_command::neutral(text)) } else { self.push(text) }
+    /// Writes a workflow command behind the lines before it.
+    fn command(&mut self, text: &str) {
+        self.flush();
+        // A closed stderr must not stop the run.
+        let _ = self.terminal.workflow_commands(&format!("{text}\n"));
     }
 }
 
@@ -186,7 +187,7 @@ impl Renderer for PlainLines {
         if !lines.is_empty() {
             self.open_group(instance);
         }
-        lines.iter().for_each(|text| self.output_line(text));
+        lines.iter().for_each(|text| self.push(text));
     }
 
     fn note(&mut self, text: &str) {
@@ -203,7 +204,7 @@ mod tests {
     fn running_steps_are_listed_when_nothing_was_printed_for_a_while() {
         let clock = Clock::system();
         let now = || clock.now();
-        let mut lines = PlainLines::new(OutputMode::Auto, false, clock.clone());
+        let mut lines = PlainLines::new(OutputMode::Auto, Terminal::new(), clock.clone());
         let minute = 60_000;
         lines.running.insert("review[a]".to_owned(), Timestamp(now().0 - 2 * minute));
         let before = lines.last_line;

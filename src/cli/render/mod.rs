@@ -26,7 +26,6 @@ mod status;
 mod step_output;
 pub(super) mod summary;
 pub(super) mod table;
-mod workflow_command;
 
 pub(super) use assessment::is_judged;
 pub(super) use choice::renderer;

@@ -78,7 +78,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     let reader = service::read_run(&context, &run)?;
     summary.locate(|step| reader.place(step));
     if let Some(folder) = terminal.annotated_folder(&context.root) {
-        terminal.err(&summary.annotations(&folder))?;
+        terminal.workflow_commands(&summary.annotations(&folder))?;
     }
     let status = reader.status();
     summary.has_changed = service::has_changed(&context, &run);

@@ -80,3 +80,33 @@ fn strangers_and_pages_of_other_sites_are_refused() {
     assert!((400..500).contains(&evil.status), "{}", evil.text());
     assert!(!evil.text().contains("playbook_run"), "{}", evil.text());
 }
+
+#[test]
+fn starts_wait_in_the_queue_of_the_daemon() {
+    let held = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'while ! test -e go; do sleep 0.02; done'}]\n";
+    let site =
+        Site::new(&[("playbooks/p.yml", held), (".kb/kb.config.yml", "serve: {maxRuns: 1}\n")]);
+    let token = site.token(Role::Run);
+    let run = |key: &str| {
+        let arguments = json!({"id": "p", "key": key});
+        let call = json!({"name": "playbook_run", "arguments": arguments});
+        ask(&site, &token, "tools/call", &call)
+    };
+    for key in ["one", "two", "three"] {
+        assert_eq!(run(key)["result"]["isError"], json!(false), "{key}");
+    }
+    let begun = || site.scratch.json(&["run", "list", "--json"]).as_array().unwrap().len();
+    let wait_for = |count: usize| {
+        for _ in 0..500 {
+            if begun() >= count {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{} of {count} runs", begun());
+    };
+    wait_for(1);
+    assert_eq!(begun(), 1);
+    site.scratch.write("go", "");
+    wait_for(3);
+}

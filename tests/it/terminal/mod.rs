@@ -105,8 +105,9 @@ fn update_recording(frames: &[(&str, String)]) {
          `kb run watch RUN` shows the same in another terminal. `--output all` prints all output of the\n\
          steps, `--output failed` only that of failed steps, `--output none` none. Off a terminal, each\n\
          event is a line, and the output of a step follows when the step has ended, or at once while one\n\
-         step runs. With `GITHUB_ACTIONS=true`, the output of each step is a group, and failures are\n\
-         annotations with the position of the step.\n\n\
+         step runs. With `GITHUB_ACTIONS=true`, the output of each step is a group, failures are\n\
+         annotations with the position of the step, and no text of others is a workflow command: `::` at the\n\
+         start of a line is written `: :`, and `##[` as `# #[` (in JSON `#\\u0023[`).\n\n\
          The items of a `forEach` step are one row: how many are done, run and failed, and the names of the\n\
          first that failed. Off a terminal their start and end are no lines, and `still running` has their\n\
          counts. Their output is shown with `--output all` and, of failed ones, `--output failed`; `kb run\n\

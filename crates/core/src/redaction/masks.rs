@@ -49,11 +49,10 @@ impl Masks {
         self.values.contains(value)
     }
 
-    /// The name of a secret of at least `shortest` characters whose value a text contains literally.
+    /// The name of a secret that a text contains in a form of at least `shortest` characters.
     pub(super) fn written_in(&self, text: &str, shortest: usize) -> Option<&str> {
-        let long = self.values.iter().map(|value| value.trim());
-        let mut long = long.filter(|value| value.chars().count() >= shortest);
-        self.name_of(long.find(|value| text.contains(value))?)
+        let mut long = self.names.iter().filter(|(form, _)| form.chars().count() >= shortest);
+        long.find(|(form, _)| text.contains(form.as_str())).map(|(_, name)| name.as_str())
     }
 
     /// Adds a secret. An encoding that several secrets share has the name of the first.

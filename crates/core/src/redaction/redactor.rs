@@ -60,7 +60,7 @@ impl Redactor {
         }
     }
 
-    /// The name of a secret whose value a text contains literally. Values of fewer than twelve
+    /// The name of a secret that a text contains, as it is or encoded. Forms of fewer than twelve
     /// characters may be ordinary words and are not searched for.
     pub fn written_in(&self, text: &str) -> Option<String> {
         const SHORTEST_WRITTEN: usize = 12;

@@ -16,6 +16,13 @@ use kb_core::evidence::InvocationStatus;
 use kb_language::definition::{AgentTools, CodingAgent};
 use std::collections::BTreeSet;
 
+/// The words of the name of a tool without those of its server, which agents add: `mcp__kb__fs_read`, `fs_read (kb MCP Server)`.
+fn bare_name(title: &str) -> Vec<String> {
+    let words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = words.map(str::to_lowercase);
+    words.filter(|word| !["kb", "mcp", "server", "tool"].contains(&word.as_str())).collect()
+}
+
 impl Attempt<'_> {
     /// What a session offers to an agent that works with the tools of the specialist; `None` if there is none to offer.
     pub(super) fn tool_offer(
@@ -54,8 +61,8 @@ impl Attempt<'_> {
 
     /// Whether a call that an agent asks about is one of a tool of the specialist.
     pub(super) fn names_tool_of_kb(&self, call: &CallReport) -> bool {
-        let title = plain_name(call.title.as_deref().unwrap_or_default());
-        self.tools.iter().any(|tool| title.contains(&plain_name(&tool.name)))
+        let title = bare_name(call.title.as_deref().unwrap_or_default());
+        self.tools.iter().any(|tool| bare_name(&tool.name) == title)
     }
 
     /// What a person decided about a call that requires an approval: the reason if it was refused, nothing if it may be
@@ -113,5 +120,21 @@ impl Attempt<'_> {
         let _ =
             answer.send(Answered { text, has_failed: result.status != InvocationStatus::Success });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bare_name;
+
+    #[test]
+    fn a_title_is_a_tool_only_as_a_whole() {
+        let tool = bare_name("fs:read");
+        for title in ["fs_read", "kb_fs_read", "mcp__kb__fs_read", "fs_read (kb MCP Server)"] {
+            assert_eq!(bare_name(title), tool, "{title}");
+        }
+        for title in ["Run: echo fs_read; deploy", "use fs.read", "fs_read x", "fs", ""] {
+            assert_ne!(bare_name(title), tool, "{title}");
+        }
     }
 }

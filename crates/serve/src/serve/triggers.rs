@@ -229,8 +229,12 @@ pub fn start(
         ServiceError::refused(Failure::new(Code::PAYLOAD, messages.join("; ")))
     })?;
     require_named_secrets(project, &definition.params, &values)?;
-    let fire = NewFire::queued(origin, key.to_owned(), definition.id.as_str(), values);
     let store = store(project)?;
+    if let Some(name) = store.redactor().written_in(key) {
+        let message = format!("the key contains the value of the secret `{name}`");
+        return Err(ServiceError::refused(Failure::new(Code::SECRET_LITERAL, message)));
+    }
+    let fire = NewFire::queued(origin, key.to_owned(), definition.id.as_str(), values);
     let repeated = !store.add(&fire, project.clock().wall())?;
     let masked = store.redactor().mask_json(&Json::Object(fire.params.clone()));
     if repeated

@@ -192,16 +192,23 @@ fn result_of(exchange: &Exchange, heard: Heard) -> CallResult {
     CallResult::success(json!({ "answer": answer }))
 }
 
-/// The list of messages. Later lines of a message are indented, so that none looks like that of another author.
+/// The lines of a text, at every character that shows one.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let ends = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    text.split(ends).filter(|line| !line.is_empty())
+}
+
+/// The list of messages. The author is one line, and later lines of a message are indented, so that none looks like that of
+/// another author.
 fn pending(channel: &str, messages: &[Message], more: usize) -> String {
     if messages.is_empty() {
         return format!("Subscribed to \"{channel}\". No pending messages.");
     }
     let mut text = format!("Subscribed to \"{channel}\". Pending messages:");
     for Message { seq, author, data, .. } in messages {
-        let lines: Vec<&str> = data.lines().collect();
-        let (id, data) = (Message::id(*seq), lines.join("\n    "));
-        text += &format!("\n- [{author}]: {data} ({id})");
+        let data = lines(data).collect::<Vec<_>>().join("\n    ");
+        let author = lines(author).collect::<Vec<_>>().join(" ");
+        text += &format!("\n- [{author}]: {data} ({})", Message::id(*seq));
     }
     if more > 0 {
         text += &format!("\n{more} more wait; check again.");
@@ -215,7 +222,7 @@ fn listed(keys: &[(String, Arc<str>)]) -> String {
     }
     let line = |(key, value): &(String, Arc<str>)| {
         let start = cut_to_chars(value, LISTED);
-        format!("- {key}: {}", start.lines().collect::<Vec<_>>().join("\n    "))
+        format!("- {key}: {}", lines(&start).collect::<Vec<_>>().join("\n    "))
     };
     format!("Blackboard keys:\n{}", keys.iter().map(line).collect::<Vec<_>>().join("\n"))
 }

@@ -50,7 +50,7 @@ async fn message(mut call: Call) -> Answer {
     let body = call.read_body().await?;
     let message: Json = serde_json::from_slice(&body)
         .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
-    let answer = messages.answer(&project.shared.context, call.has(Role::Run), message).await;
+    let answer = messages.answer(&project.shared, call.has(Role::Run), message).await;
     match answer {
         Some(answer) => reply::json(&answer),
         None => Ok(StatusCode::ACCEPTED.into_response()),

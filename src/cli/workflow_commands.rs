@@ -1,18 +1,18 @@
 //! Workflow commands of GitHub Actions: groups of log lines and annotations.
 
-use super::table::plain;
+use std::borrow::Cow;
 
 /// Ends the group that [`group`] began.
-pub(super) const END_GROUP: &str = "::endgroup::";
+pub(in crate::cli) const END_GROUP: &str = "::endgroup::";
 
 /// Starts a group of lines.
-pub(super) fn group(title: &str) -> String {
-    format!("::group::{}", data(&plain(title)))
+pub(in crate::cli) fn group(title: &str) -> String {
+    format!("::group::{}", data(title))
 }
 
 /// An annotation about a failed step: a warning if the failure is tolerated, else an error. `place` is
 /// `PATH:LINE:COLUMN`.
-pub(super) fn annotation(
+pub(in crate::cli) fn annotation(
     tolerated: bool,
     step: &str,
     place: Option<&str>,
@@ -34,14 +34,29 @@ fn position(place: &str) -> String {
     }
 }
 
-/// A line of output without the marker of workflow commands in their first form, which is read
-/// anywhere in a line. Commands of the second form start a line, where the name of the step is.
-pub(super) fn neutral(line: &str) -> String {
-    line.replace("##[", "# #[")
+/// A text in which GitHub Actions finds no command: their first form is read anywhere in a line, the second at its start,
+/// behind white space.
+pub(super) fn neutral(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.replace("##[", "# #[");
+        match line.trim_start().starts_with("::") {
+            true => line.replacen("::", ": :", 1),
+            false => line,
+        }
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON in which GitHub Actions finds no command; the text stays the same JSON.
+pub(super) fn neutral_json(json: &str) -> Cow<'_, str> {
+    match json.contains("##[") {
+        true => Cow::Owned(json.replace("##[", r"#\u0023[")),
+        false => Cow::Borrowed(json),
+    }
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace("##[", "# #[").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {
@@ -63,5 +78,7 @@ mod tests {
             "::warning file=p%2C1%3Ax.yml,line=4,col=3,title=a failed::no"
         );
         assert_eq!(neutral("a | ##[set-env]x"), "a | # #[set-env]x");
+        assert_eq!(neutral("a\n \u{a0}::error::x\nb ::c"), "a\n \u{a0}: :error::x\nb ::c");
+        assert_eq!(neutral_json(r###"{"a": "##[x]"}"###), r##"{"a": "#\u0023[x]"}"##);
     }
 }
