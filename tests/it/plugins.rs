@@ -261,7 +261,7 @@ probes:
         ".kb/plugins/count.yml:2:5",
         "`argv` of a plugin cannot contain placeholders",
         "needs `type: object`",
-        "output has no `schema`",
+        "`output` has no `schema`",
         "did you mean `level`?",
         "a probe cannot call `fs:write`",
         "a probe cannot send this request",

@@ -132,7 +132,7 @@ fn everything_that_is_built_loads_without_a_word() {
     assert_eq!((for_each.name.as_str(), for_each.max_parallel), ("path", Some(2)));
     assert_eq!(for_each.on_item_error, OnItemError::Continue);
     let retry = each.details().retry.as_ref().expect("retries");
-    assert_eq!((retry.max, retry.backoff), (3, Backoff::Linear));
+    assert_eq!((retry.max, retry.delays.backoff), (3, Backoff::Linear));
     assert_eq!(retry.on, [OutcomeSelector::AnyExit, OutcomeSelector::Kind(OutcomeKind::Transient)]);
     assert_eq!(step(&found, "clean").phase, StepPhase::Finally);
 }

@@ -197,7 +197,8 @@ fn verify(check: Check) -> Verify {
         commentary: Vec::new(),
         checks: vec![check],
         on_failed: Some(FailurePolicy::Fail),
-        undecided: Undecided::default(),
+        on_inconclusive: None,
+        on_unchecked: None,
         max_reworks: 0,
     }
 }

@@ -121,7 +121,7 @@ fn cases() -> Vec<Case> {
     let own = |encoding, timestamp: Option<&str>| {
         WebhookForm::Header(HeaderSignature {
             header: "x-signature".to_owned(),
-            prefix: "sha256=".to_owned(),
+            prefix: Some("sha256=".to_owned()),
             encoding,
             timestamp: timestamp.map(str::to_owned),
         })

@@ -310,9 +310,11 @@ impl Spec {
         details.retry = self.retry.map(|(max, on)| RetryPolicy {
             max,
             on: vec![on],
-            backoff: Backoff::Exponential,
-            initial: Duration::from_millis(10),
-            max_delay: Duration::from_secs(1),
+            delays: Delays {
+                backoff: Backoff::Exponential,
+                initial: Duration::from_millis(10),
+                max_delay: Duration::from_secs(1),
+            },
         });
         details.recovery = self.recovery.as_ref().map(|rows| {
             let rule = |row: &Row| RecoveryRule {
@@ -338,9 +340,7 @@ impl Spec {
             Box::new(kb::definition::Loop {
                 until: Until::Expression(until),
                 max,
-                backoff,
-                initial,
-                max_delay,
+                delays: Delays { backoff, initial, max_delay },
             })
         });
         details.retry_safe = self.retry_safe;
@@ -356,10 +356,8 @@ impl Spec {
                 commentary: Vec::new(),
                 checks: vec![Check::Expr(condition("true", ids))],
                 on_failed: gate.on_failed,
-                undecided: Undecided {
-                    inconclusive: gate.on_inconclusive,
-                    unchecked: gate.on_inconclusive,
-                },
+                on_inconclusive: gate.on_inconclusive,
+                on_unchecked: gate.on_inconclusive,
                 max_reworks: gate.max_reworks,
             })
         });

@@ -106,7 +106,8 @@ fn spec(dice: &mut Dice, id: &str, finally: bool, before: &[String], main: &[Str
     ]);
     spec.hook = (finally && dice.chance(50)).then(|| {
         let of = (!dice.chance(30)).then(|| main[dice.below(main.len())].clone());
-        (of, dice.one_of(&HookEvent::ALL))
+        use HookEvent::{Cancel, Failure, Start, Success};
+        (of, dice.one_of(&[Start, Success, Failure, Cancel]))
     });
     let before = if spec.is_early() { &[] } else { before };
     for on in before {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-/// Identifies a text in [`Sources`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Identifies a text in [`Sources`]. The default is the first one.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub u32);
 
 /// A text with its path for messages.
@@ -15,8 +15,8 @@ pub struct Source {
     pub text: Arc<str>,
 }
 
-/// A range of bytes of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A range of bytes of a source. The default is empty, at the start of the first one.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The source that the offsets refer to.
     pub source: SourceId,

@@ -10,7 +10,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, OutcomeSelector, Tier};
 use kb_language::definition::Step;
 use kb_language::definition::{
-    Backoff, FailurePolicy, InconclusivePolicy, RecoveryAction, RecoveryKind, RetryPolicy,
+    Backoff, Delays, FailurePolicy, InconclusivePolicy, RecoveryAction, RecoveryKind, RetryPolicy,
     Undecided,
 };
 use kb_language::plan::{Plan, PlanStep};
@@ -26,7 +26,7 @@ pub struct RecoveryRow {
     /// How often the row may be used.
     pub max: u32,
     /// Backoff before the attempt; `None`: no delay.
-    pub delay: Option<RetryPolicy>,
+    pub delay: Option<Delays>,
 }
 
 impl RecoveryRow {
@@ -41,9 +41,11 @@ fn default_retry() -> RetryPolicy {
     RetryPolicy {
         max: 2,
         on: vec![OutcomeSelector::Kind(OutcomeKind::Transient)],
-        backoff: Backoff::Exponential,
-        initial: Duration::from_secs(1),
-        max_delay: Duration::from_secs(60),
+        delays: Delays {
+            backoff: Backoff::Exponential,
+            initial: Duration::from_secs(1),
+            max_delay: Duration::from_secs(60),
+        },
     }
 }
 
@@ -58,7 +60,7 @@ pub(super) fn undecided(step: &Step, above: Undecided) -> Undecided {
         inconclusive: failed(OutcomeKind::GateInconclusive),
         unchecked: failed(OutcomeKind::GateUnchecked),
     };
-    let own = step.verify().map(|verify| verify.undecided).unwrap_or_default();
+    let own = step.verify().map(|verify| verify.undecided()).unwrap_or_default();
     own.or(named).or(above)
 }
 
@@ -79,17 +81,17 @@ pub fn table(step: &PlanStep, ladder: &[Tier], above: Undecided) -> Vec<Recovery
     let mut rows = Vec::new();
     if let Some(policy) = details.retry.clone().or_else(|| defaults.then(default_retry)) {
         rows.push(RecoveryRow {
-            on: policy.on.clone(),
+            on: policy.on,
             action: RecoveryAction::Retry,
             max: policy.max,
-            delay: Some(policy),
+            delay: Some(policy.delays),
         });
     }
     rows.extend(details.recovery.iter().flatten().map(|rule| RecoveryRow {
         on: rule.on.clone(),
         action: rule.action.clone(),
         max: rule.max,
-        delay: rule.delay.clone(),
+        delay: rule.delay,
     }));
     let written = step.verify().and_then(|verify| verify.on_failed);
     let default = if defaults { FailurePolicy::Rework } else { FailurePolicy::Fail };
@@ -249,14 +251,14 @@ fn next_tier(plan: &Plan, state: &State, ix: InstanceIx, ladder: &[Tier]) -> Opt
 
 /// The delay before retry `taken + 1`. It grows up to the maximum, and its upper half is spread by
 /// `jitter`, so that parallel steps do not retry at the same time.
-pub fn backoff(policy: &RetryPolicy, taken: u32, jitter: &Digest) -> Duration {
-    let initial = policy.initial.as_millis() as u64;
-    let grown = match policy.backoff {
+pub fn backoff(delays: &Delays, taken: u32, jitter: &Digest) -> Duration {
+    let initial = delays.initial.as_millis() as u64;
+    let grown = match delays.backoff {
         Backoff::Fixed => initial,
         Backoff::Linear => initial.saturating_mul(u64::from(taken) + 1),
         Backoff::Exponential => initial.saturating_mul(1u64 << taken.min(32)),
     };
-    let bounded = grown.min(policy.max_delay.as_millis() as u64);
+    let bounded = grown.min(delays.max_delay.as_millis() as u64);
     let bytes = jitter.as_bytes();
     let spread = u64::from(u16::from_be_bytes([bytes[0], bytes[1]]));
     Duration::from_millis(bounded / 2 + (bounded - bounded / 2) * spread / u64::from(u16::MAX))

@@ -1,9 +1,9 @@
 //! Loads and checks definitions: playbooks, workflows, specialists, settings, scripts.
 //!
-//! Pure: no files, no environment, no clock. `syntax` parses text into trees with positions and
-//! decodes them, `keys` declares the keys of every file, `kind` and `gate_check` contain one module per
-//! kind of step and check, `check` one static rule per file, and `model` is the result that the other
-//! modules use. Start at [`load`], the only function that creates a [`Catalog`]. Definitions in a
+//! Pure: no files, no environment, no clock. `keys` has the macros that declare the keys of maps with the types
+//! and decoders of their values, `syntax` parses text into trees with positions and decodes them, `kind` and
+//! `gate_check` contain one module per kind of step and check, `notify`, `script`, `settings` and `test_file` one part
+//! of the files each, `check` one static rule per file, and `model` is the result that the other modules use. Start at [`load`], the only function that creates a [`Catalog`]. Definitions in a
 //! catalog are fully checked. A file with errors is left out; the other files still load.
 
 mod by_capability;
@@ -38,7 +38,7 @@ pub use file_bytes::FileBytes;
 pub use gate_check::*;
 pub use keys::{
     DefinitionFile, KeyRule, KeyScope, KeySpec, KeyTable, KeyType, Support, file_schema,
-    key_reference, step_key_scope,
+    key_reference,
 };
 pub use kind::*;
 pub use load::{FileRole, InputFile, load, load_with};
@@ -56,6 +56,7 @@ pub use schema::{Property, Schema, Violation};
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn, ScriptUsage};
 pub use settings::*;
 pub use step_texts::{StepTexts, content_digest};
+pub use syntax::step_key_scope;
 pub use test_file::{
     Expectations, Fault, FaultKind, FileExpectation, ModelFault, Stub, TestCase, TestFile,
     TestReply, TestScript, ToolStub,

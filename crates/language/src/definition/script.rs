@@ -1,8 +1,8 @@
 //! Scripts (`kb.script/1`): written responses that replace those of a model.
 
-use super::keys::KeyType::{Any, Constant, Integer, List, Map, MapOf, Number, Text};
-use super::keys::{KeyRule, KeySpec, KeyTable, key, keys, table};
-use super::syntax::{Decoder, Node, Value};
+use super::keys::KeyType::{Constant, Integer, List, Map, MapOf, Number, Text};
+use super::keys::{KeyRule, keys};
+use super::syntax::{Decoder, Node, Unread, Value};
 use crate::expression::{EvalError, Root, Scope, ValueTemplate};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Json;
@@ -98,42 +98,34 @@ impl Scope for ParamScope<'_> {
     }
 }
 
-pub(crate) static SCRIPT: KeyTable = table(
-    "script",
-    "a script",
-    "A script: the responses of a model, as `--record` writes and `--script` plays them.",
-    &[SCRIPT_KEYS],
-);
-
-const SCRIPT_KEYS: &[KeySpec] = &[
-    key("schema", Constant("kb.script/1"), "Kind of the file and version of the format.")
-        .required()
-        .example("kb.script/1"),
-    key("description", Any, "Description of the script.").example("The second attempt succeeds"),
-    key("params", Any, "Parameters of the recorded run, for information.").example("{topic: tea}"),
-    key(
-        "steps",
-        MapOf(const { &List(const { &Map(&TURN) }) }),
-        "Turns by step (`implement`), item (`review[a.rs]`) or another [name of attempts](../../testing.md#names-of-attempts) (`implement#2`, `fix#2/review`).",
-    )
-    .required()
-    .example("{implement: [{output: {summary: done}}]}"),
-];
+keys! {
+    /// A script: the responses of a model, as `--record` writes and `--script` plays them.
+    struct ScriptKeys(): SCRIPT = ("script", "a script") {
+        /// Kind of the file and version of the format.
+        _schema: Unread = "schema" as Constant("kb.script/1"), required, example("kb.script/1");
+        /// Description of the script.
+        _description: Unread = "description", example("The second attempt succeeds");
+        /// Parameters of the recorded run, for information.
+        _params: Unread = "params", example("{topic: tea}");
+        /// Turns by step (`implement`), item (`review[a.rs]`) or another [name of attempts](../../testing.md#names-of-attempts) (`implement#2`, `fix#2/review`).
+        steps: Script = "steps" as MapOf(const { &List(const { &Map(&TURN) }) }) => script_steps, required,
+            example("{implement: [{output: {summary: done}}]}");
+    }
+}
 
 /// Decodes a script. Its placeholders refer to parameters as `params.NAME`; only the run that uses the
 /// script determines which of them exist.
 pub(crate) fn script(root: &Node, decoder: &mut Decoder) -> Option<Script> {
     let fields = decoder.fields(root, &SCRIPT)?;
     decoder.schema_version(&fields, "kb.script/1", "a script");
-    let steps = decoder.required(&fields, "steps")?;
-    script_steps(steps, decoder)
+    ScriptKeys::of(&fields, decoder).map(|found| found.steps)
 }
 
 /// Decodes the turns of all steps.
-pub(crate) fn script_steps(steps: &Node, decoder: &mut Decoder) -> Option<Script> {
+pub(crate) fn script_steps(steps: &Node, key: &str, decoder: &mut Decoder) -> Option<Script> {
     declare_params(steps, decoder);
     let Some(entries) = steps.as_map() else {
-        decoder.wrong_type(steps, "steps", "a map from steps to lists of turns");
+        decoder.wrong_type(steps, key, "a map from steps to lists of turns");
         return None;
     };
     let mut script = Script::default();

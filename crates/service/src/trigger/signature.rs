@@ -135,7 +135,9 @@ fn proof(
     let written = get(signature_header(form))?;
     let without = |prefix: &str| written.strip_prefix(prefix).ok_or(SignatureError::Malformed);
     let named = match form {
-        WebhookForm::Header(own) => return own_header(own, without(&own.prefix)?, header),
+        WebhookForm::Header(own) => {
+            return own_header(own, without(own.prefix.as_deref().unwrap_or_default())?, header);
+        }
         WebhookForm::Named(named) => *named,
     };
     Ok(match named {

@@ -7,7 +7,7 @@ use crate::run::event::{Event, InstanceIx, StepStatus};
 use crate::run::recovery::backoff;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
-use kb_language::definition::{RetryPolicy, Until};
+use kb_language::definition::Until;
 use std::time::Duration;
 
 impl Decider<'_> {
@@ -49,17 +49,10 @@ impl Decider<'_> {
         };
         let pass = self.instance(ix).pass();
         let last = done || pass >= repeat.max;
-        let delay = RetryPolicy {
-            max: repeat.max,
-            on: Vec::new(),
-            backoff: repeat.backoff,
-            initial: repeat.initial,
-            max_delay: repeat.max_delay,
-        };
-        let delay = if repeat.initial.is_zero() {
+        let delay = if repeat.delays.initial.is_zero() {
             Duration::ZERO
         } else {
-            backoff(&delay, pass - 1, &self.jitter(ix))
+            backoff(&repeat.delays, pass - 1, &self.jitter(ix))
         };
         let due = (!last).then(|| self.at.after(delay));
         self.emit(Event::PassEnded { instance: ix, pass, done, due });

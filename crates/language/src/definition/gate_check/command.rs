@@ -2,33 +2,32 @@
 
 use super::spec::CheckKind;
 use crate::definition::check::{argv, pattern};
-use crate::definition::keys::KeyType::{Boolean, Duration, List, ListOrOne, ScalarTemplate, Text};
-use crate::definition::keys::{KeySpec, key, keys};
+use crate::definition::keys::KeyType::{List, ScalarTemplate};
+use crate::definition::keys::{KeySpec, keys};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
-use std::time;
-
-/// A `command` check: a command that must exit with status 0.
-#[derive(Debug, Clone)]
-pub struct CommandCheck {
-    /// Program and arguments; placeholders are allowed in the arguments.
-    pub argv: Vec<Template>,
-    /// Globs of files that decide the result and that the step must not change.
-    pub inputs: Vec<String>,
-    /// Globs of files that decide the result and that the step may change.
-    pub may_change: Vec<String>,
-    /// Whether the command must fail on the files as they were before the step.
-    pub must_fail_before: bool,
-    /// Whether the command must end with another exit code than 0.
-    pub must_fail: bool,
-    /// What is required of the tests that the command runs.
-    pub tests: Option<TestRequirement>,
-    /// Time limit of the command; the timeout of the step applies as well.
-    pub timeout: Option<time::Duration>,
-}
+use std::time::Duration;
 
 keys! {
+    /// A command that must exit with status 0.
+    pub struct CommandCheck(Debug, Clone) {
+        /// A program with arguments exits with status 0.
+        argv: Vec<Template> = "command" as List(&ScalarTemplate) => argv_words, example("[cargo, test]");
+        /// Globs of files that decide the result and that the step must not change.
+        inputs: Vec<String> = "inputs" => pattern::globs, only(ONLY), example("[\"tests/**\"]");
+        /// Globs of files that decide the result and that the step may change.
+        may_change: Vec<String> = "mayChange" => pattern::globs, only(ONLY), example("[package.json]");
+        /// Whether the command must fail on the files as they were before the step. It runs before the step too.
+        must_fail_before: bool = "mustFailBefore", only(ONLY), default("false");
+        /// Whether the command must end with another exit code than 0.
+        must_fail: bool = "mustFail", only(ONLY), default("false");
+        /// Requirements on the tests that the command ran.
+        tests: Option<TestRequirement> = "tests", only(ONLY), example("{minCount: 1}");
+        /// Time limit of the command.
+        timeout: Option<Duration> = "timeout", only(ONLY), example("5m");
+    }
+
     /// Requirements on the tests of a `command` check.
     pub struct TestRequirement(Debug, Clone, Copy, PartialEq, Eq): TESTS = ("tests", "`tests`") {
         /// Minimum number of tests that run.
@@ -42,63 +41,16 @@ const ONLY: &[&str] = &["command"];
 
 impl CheckKind for CommandCheck {
     const NAME: &'static str = "command";
-    const KEYS: &'static [KeySpec] = &[
-        key("command", List(&ScalarTemplate), "A program with arguments exits with status 0.")
-            .example("[cargo, test]"),
-        key(
-            "inputs",
-            ListOrOne(&Text),
-            "Globs of files that decide the result and that the step must not change.",
-        )
-        .only(ONLY)
-        .example("[\"tests/**\"]"),
-        key(
-            "mayChange",
-            ListOrOne(&Text),
-            "Globs of files that decide the result and that the step may change.",
-        )
-        .only(ONLY)
-        .example("[package.json]"),
-        key(
-            "mustFailBefore",
-            Boolean,
-            "Whether the command must fail on the files as they were before the step. It runs before the step too.",
-        )
-        .only(ONLY)
-        .default("false"),
-        key("mustFail", Boolean, "Whether the command must end with another exit code than 0.")
-            .only(ONLY)
-            .default("false"),
-        key("tests", TestRequirement::MAP, "Requirements on the tests that the command ran.")
-            .only(ONLY)
-            .example("{minCount: 1}"),
-        key("timeout", Duration, "Time limit of the command.").only(ONLY).example("5m"),
-    ];
+    const KEYS: &'static [KeySpec] = CommandCheck::KEYS;
 
-    fn decode(node: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<CommandCheck> {
-        let argv = argv_words(node, decoder);
-        let inputs = fields.get("inputs").map(|node| pattern::globs(node, "inputs", decoder));
-        let may_change =
-            fields.get("mayChange").map(|node| pattern::globs(node, "mayChange", decoder));
-        let must_fail_before = fields.boolean("mustFailBefore", decoder).unwrap_or(false);
-        let must_fail = fields.boolean("mustFail", decoder).unwrap_or(false);
-        let tests = fields.get("tests").and_then(|node| TestRequirement::from_node(node, decoder));
-        if let Some((other, span)) = contradiction(fields).filter(|_| must_fail) {
+    fn decode(_: &Node, fields: &Fields<'_>, decoder: &mut Decoder) -> Option<CommandCheck> {
+        let found = CommandCheck::part(fields, decoder)?;
+        if let Some((other, span)) = contradiction(fields).filter(|_| found.must_fail) {
             let message = format!("`mustFail` and `{other}` contradict each other");
             let help = format!("remove `{other}`, which is about a command that exits with 0");
             decoder.push(Diagnostic::error(Code::MISPLACED_KEY, span, message).help(help));
         }
-        let timeout = fields.duration("timeout", decoder);
-        let (inputs, may_change) = (inputs.unwrap_or_default(), may_change.unwrap_or_default());
-        Some(CommandCheck {
-            argv: argv?,
-            inputs,
-            may_change,
-            must_fail_before,
-            must_fail,
-            tests,
-            timeout,
-        })
+        (!found.argv.is_empty()).then_some(found)
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {
@@ -133,7 +85,8 @@ fn contradiction(fields: &Fields<'_>) -> Option<(&'static str, Span)> {
     keys.into_iter().find_map(|key| Some((key, fields.entry(key)?.0.span)))
 }
 
-fn argv_words(node: &Node, decoder: &mut Decoder) -> Option<Vec<Template>> {
+/// The words of a command; empty if it is refused.
+fn argv_words(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<Template> {
     let Some(items) = node.as_seq().filter(|items| !items.is_empty()) else {
         let message =
             format!("`command` takes a list (a program and its arguments), found {}", node.kind());
@@ -141,15 +94,13 @@ fn argv_words(node: &Node, decoder: &mut Decoder) -> Option<Vec<Template>> {
             Diagnostic::error(Code::WRONG_TYPE, node.span, message)
                 .help("write `[cargo, test]`; for a shell write `[bash, -c, \"...\"]`"),
         );
-        return None;
+        return Vec::new();
     };
-    let words: Vec<_> = items
-        .iter()
-        .filter_map(|item| decoder.scalar_template(item, "command", Secrets::Refused))
-        .collect();
+    let word = |item| decoder.scalar_template(item, key, Secrets::Refused);
+    let words: Vec<Template> = items.iter().filter_map(word).collect();
     if words.len() != items.len() {
-        return None;
+        return Vec::new();
     }
     argv::check(&words, items, decoder);
-    Some(words)
+    words
 }

@@ -2,24 +2,35 @@
 
 use super::spec::CheckKind;
 use crate::definition::check::pattern;
-use crate::definition::keys::KeyType::{self, Boolean, Integer, Map, OneOf, Text};
-use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::keys::KeyType::{self, Map, OneOf};
+use crate::definition::keys::{KeySpec, key, keys};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 
-/// A `file` check: files that must exist, or must not.
-#[derive(Debug, Clone)]
-pub struct FileCheck {
-    /// Path or glob inside the workspace; placeholders allowed.
-    pub path: Template,
-    /// Minimum number of matching files. Default: 1.
-    pub min_count: u32,
-    /// A pattern that the matching files must contain.
-    pub count: Option<FileCount>,
-    /// Whether the evidence must show that this step changed at least one matching file.
-    pub changed: Option<bool>,
-    /// Whether the path must not exist.
-    pub absent: bool,
+keys! {
+    /// Files that must exist or must not exist.
+    pub struct FileCheck(Debug, Clone): FILE = ("file", "a `file` check") {
+        /// Path or glob inside the workspace.
+        path: Template = "path" => path, required, example("\"src/**/*.rs\"");
+        /// Minimum number of matching files.
+        min_count: u32 = "minCount", default("1");
+        /// A pattern that the matching files contain together.
+        count: Option<FileCount> = "count" as Map(&COUNT) => file_count, example("{pattern: \"pub fn\", min: 4}");
+        /// Whether the evidence must show that the step changed a matching file.
+        changed: Option<bool> = "changed";
+        /// Whether the path must not exist.
+        absent: bool = "absent", default("false");
+    }
+
+    /// How often a pattern occurs in the matching files.
+    struct CountKeys(): COUNT = ("count", "`count`") {
+        /// Regular expression.
+        pattern: String = "pattern" => regex, required, example("\"pub fn\"");
+        /// Minimum number of matches.
+        min: Option<u32> = "min", default("1, or 0 with `max`");
+        /// Maximum number of matches.
+        max: Option<u32> = "max";
+    }
 }
 
 /// `count:` of a `file` check: how often a pattern must occur in all matching files together.
@@ -33,33 +44,6 @@ pub struct FileCount {
     pub max: Option<u32>,
 }
 
-static FILE: KeyTable =
-    table("file", "a `file` check", "Files that must exist or must not exist.", &[FILE_KEYS]);
-
-const FILE_KEYS: &[KeySpec] = &[
-    key("path", KeyType::Template, "Path or glob inside the workspace.")
-        .required()
-        .example("\"src/**/*.rs\""),
-    key("minCount", Integer(0, u32::MAX), "Minimum number of matching files.").default("1"),
-    key("count", Map(&COUNT), "A pattern that the matching files contain together.")
-        .example("{pattern: \"pub fn\", min: 4}"),
-    key(
-        "changed",
-        Boolean,
-        "Whether the evidence must show that the step changed a matching file.",
-    ),
-    key("absent", Boolean, "Whether the path must not exist.").default("false"),
-];
-
-static COUNT: KeyTable =
-    table("count", "`count`", "How often a pattern occurs in the matching files.", &[COUNT_KEYS]);
-
-const COUNT_KEYS: &[KeySpec] = &[
-    key("pattern", Text, "Regular expression.").required().example("\"pub fn\""),
-    key("min", Integer(0, u32::MAX), "Minimum number of matches.").default("1, or 0 with `max`"),
-    key("max", Integer(0, u32::MAX), "Maximum number of matches."),
-];
-
 impl CheckKind for FileCheck {
     const NAME: &'static str = "file";
     const KEYS: &'static [KeySpec] = &[key(
@@ -70,29 +54,11 @@ impl CheckKind for FileCheck {
     .example("\"src/**/*.rs\"")];
 
     fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<FileCheck> {
-        if node.as_text().is_some() {
-            let path = path(node, decoder)?;
-            return Some(FileCheck {
-                path,
-                min_count: 1,
-                count: None,
-                changed: None,
-                absent: false,
-            });
+        if node.as_text().is_none() {
+            return FileCheck::from_node(node, decoder);
         }
-        let fields = decoder.fields(node, &FILE)?;
-        let path = decoder.required(&fields, "path").and_then(|node| path(node, decoder));
-        let min_count = fields.integer("minCount", decoder);
-        let count = fields.get("count").and_then(|node| file_count(node, decoder));
-        let changed = fields.boolean("changed", decoder);
-        let absent = fields.boolean("absent", decoder);
-        Some(FileCheck {
-            path: path?,
-            min_count: min_count.unwrap_or(1),
-            count,
-            changed,
-            absent: absent.unwrap_or(false),
-        })
+        let path = path(node, "path", decoder)?;
+        Some(FileCheck { path, min_count: 1, count: None, changed: None, absent: false })
     }
 
     fn references(&self) -> Vec<Vec<&Reference>> {
@@ -104,25 +70,26 @@ impl CheckKind for FileCheck {
     }
 }
 
-fn path(node: &Node, decoder: &mut Decoder) -> Option<Template> {
-    let template = decoder.template(node, "path", Secrets::Refused)?;
+fn path(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Template> {
+    let template = decoder.template(node, key, Secrets::Refused)?;
     if let Some(text) = template.as_literal() {
         pattern::glob(text, node.span, decoder);
     }
     Some(template)
 }
 
-fn file_count(node: &Node, decoder: &mut Decoder) -> Option<FileCount> {
-    let fields = decoder.fields(node, &COUNT)?;
-    let pattern_node = decoder.required(&fields, "pattern")?;
-    let text = decoder.text(pattern_node, "pattern")?;
-    pattern::regex(text, pattern_node.span, decoder);
-    let min = fields.integer("min", decoder);
-    let max = fields.integer("max", decoder);
+fn regex(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
+    let text = decoder.text(node, key)?;
+    pattern::regex(text, node.span, decoder);
+    Some(text.to_owned())
+}
+
+fn file_count(node: &Node, _: &str, decoder: &mut Decoder) -> Option<FileCount> {
+    let CountKeys { pattern, min, max } = CountKeys::from_node(node, decoder)?;
     let min = min.unwrap_or(u32::from(max.is_none()));
     if let Some(max) = max.filter(|max| *max < min) {
         let message = format!("`min` {min} is larger than `max` {max}");
-        decoder.bad_value(fields.span, message, "swap them".to_owned());
+        decoder.bad_value(node.span, message, "swap them".to_owned());
     }
-    Some(FileCount { pattern: text.to_owned(), min, max })
+    Some(FileCount { pattern, min, max })
 }

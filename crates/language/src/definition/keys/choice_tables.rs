@@ -11,11 +11,6 @@ choice_table! {
     GIT_STATE, GIT_STATE_NAMES: () = {
         "clean" => (),
     }
-    /// `trigger` of a workflow: whether it starts without a person.
-    TRIGGER, TRIGGER_NAMES: bool = {
-        "manual" => false,
-        "auto" => true,
-    }
     /// `action` of `verifier.inconclusivePolicy`; `None`: not supported yet.
     INCONCLUSIVE_ACTION, INCONCLUSIVE_ACTION_NAMES: Option<InconclusivePolicy> = {
         "warn" => Some(InconclusivePolicy::Warn),
@@ -23,44 +18,6 @@ choice_table! {
         "askUser" => Some(InconclusivePolicy::AskUser),
         "retry" => None,
         "escalate" => None,
-    }
-    /// `do` of a row of `recovery`: whether it is only available for specialist steps.
-    RECOVERY_ACTION, RECOVERY_ACTION_NAMES: bool = {
-        "retry" => false,
-        "rework" => true,
-        "escalateModel" => true,
-        "changeStrategy" => true,
-        "switchSpecialist" => true,
-        "askUser" => false,
-        "fail" => false,
-    }
-    /// `read` of `memory`. Agent files have further names.
-    MEMORY_KIND, MEMORY_KIND_NAMES: &'static str = {
-        "fact" => "fact",
-        "procedure" => "procedure",
-        "pitfall" => "pitfall",
-        "decision" => "decision",
-        "preference" => "preference",
-        "skill" => "procedure",
-        "observation" => "fact",
-        "mistake" => "pitfall",
-    }
-    /// `inputPolicy`: whether invalid input is an error.
-    INPUT_POLICY, INPUT_POLICY_NAMES: bool = {
-        "warn" => false,
-        "strict" => true,
-    }
-    /// `transport` of an MCP server: whether it is spoken to over HTTP.
-    SERVER_TRANSPORT, SERVER_TRANSPORT_NAMES: bool = {
-        "stdio" => false,
-        "http" => true,
-        "sse" => true,
-    }
-    /// Whether `output.format` of a specialist is what every output is: structured.
-    OUTPUT_FORMAT, OUTPUT_FORMAT_NAMES: bool = {
-        "structured" => true,
-        "json" => true,
-        "text" => false,
     }
 }
 
@@ -123,6 +80,3 @@ choices_of! {
         "failed" => Failed,
     }
 }
-
-/// Names of outcomes in `on`; `exit:N` is accepted too.
-pub(crate) const OUTCOME_PATTERN: &str = r"^(\*|transient|timeout|exit|exit:[0-9]+|tool_error|validation_failed|gate_failed|gate_inconclusive|gate_unchecked|stuck|policy_denied|unknown)$";

@@ -87,10 +87,10 @@ macro_rules! keys {
 
             /// The values of absent keys. `None`: a key has none.
             #[allow(dead_code)]
-            fn without_keys() -> Option<$Struct> {
+            pub(crate) fn without_keys() -> Option<$Struct> {
                 let mut specs = Self::OWN_KEYS.iter();
                 Some($Struct {
-                    $($field: $crate::definition::keys::keys!(@absent $ty, specs.next()? $(, $decode)?)?,)+
+                    $($field: $crate::definition::keys::keys!(@absent $ty, specs.next()?, [$($property)*] $(, $decode)?)?,)+
                     $($($part: $part_ty::without_keys()?,)+)?
                     $($($extra: Default::default(),)+)?
                 })
@@ -161,11 +161,15 @@ macro_rules! keys {
     (@decode $ty:ty, $fields:expr, $spec:expr, $decoder:expr, [$($properties:ident)*]) => {
         $decoder.value::<$ty>($fields, $spec)
     };
-    (@absent $ty:ty, $spec:expr, $decode:path) => {{
+    (@absent $ty:ty, $spec:expr, [required $($others:ident)*], $decode:path) => {{
+        let _ = $spec;
+        None
+    }};
+    (@absent $ty:ty, $spec:expr, [$($properties:ident)*], $decode:path) => {{
         let _ = $spec;
         Some(<$ty>::default())
     }};
-    (@absent $ty:ty, $spec:expr) => {
+    (@absent $ty:ty, $spec:expr, [$($properties:ident)*]) => {
         <$ty as $crate::definition::syntax::KeyValue>::absent($spec)
     };
 }
@@ -196,7 +200,7 @@ macro_rules! settings {
                 $Struct {
                     $($field: specs
                         .next()
-                        .and_then(|spec| $crate::definition::keys::keys!(@absent $ty, spec $(, $decode)?))
+                        .and_then(|spec| $crate::definition::keys::keys!(@absent $ty, spec, [$($property)*] $(, $decode)?))
                         .unwrap_or_default(),)+
                     $($($extra: Default::default(),)+)?
                 }

@@ -2,9 +2,13 @@
 
 use super::reach::reach;
 use super::table::KeyTable;
-use super::{playbook, plugin, specialist};
 use crate::definition::script::SCRIPT;
 use crate::definition::settings::SETTINGS;
+use crate::definition::syntax::agent::AGENT_FILE;
+use crate::definition::syntax::playbook::{PLAYBOOK, WORKFLOW};
+use crate::definition::syntax::plugin::{PLUGIN, PLUGIN_MANIFEST};
+use crate::definition::syntax::profile::PROFILE;
+use crate::definition::syntax::specialist::SPECIALIST;
 use crate::definition::test_file::TEST_FILE;
 use std::collections::BTreeMap;
 
@@ -45,11 +49,11 @@ impl DefinitionFile {
     /// The tables of the top-level map, one per form in which the file can be written.
     pub fn tables(self) -> Vec<&'static KeyTable> {
         match self {
-            DefinitionFile::Playbook => vec![&playbook::PLAYBOOK],
-            DefinitionFile::Workflow => vec![&playbook::WORKFLOW],
-            DefinitionFile::Specialist => vec![&specialist::SPECIALIST, &specialist::AGENT_FILE],
-            DefinitionFile::AgentProfile => vec![&specialist::PROFILE],
-            DefinitionFile::Plugin => vec![&plugin::PLUGIN, &plugin::PLUGIN_MANIFEST],
+            DefinitionFile::Playbook => vec![&PLAYBOOK],
+            DefinitionFile::Workflow => vec![&WORKFLOW],
+            DefinitionFile::Specialist => vec![&SPECIALIST, &AGENT_FILE],
+            DefinitionFile::AgentProfile => vec![&PROFILE],
+            DefinitionFile::Plugin => vec![&PLUGIN, &PLUGIN_MANIFEST],
             DefinitionFile::Script => vec![&SCRIPT],
             DefinitionFile::Test => vec![&TEST_FILE],
             DefinitionFile::Settings => vec![&SETTINGS],

@@ -3,9 +3,9 @@
 use super::describe::{key_text, table_text};
 use super::file::DefinitionFile;
 use super::reach::reach;
-use super::step::STEP;
 use super::table::{KeyRule, KeySpec, KeyTable, Support};
 use crate::definition::kind;
+use crate::definition::syntax::step_keys::STEP;
 use kb_base::value::{Json, JsonMap};
 use serde_json::json;
 use std::collections::BTreeMap;

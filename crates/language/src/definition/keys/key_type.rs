@@ -1,7 +1,7 @@
 //! [`KeyType`]: the type of the value under a key, as JSON Schema and as the reference names it.
 
-use super::step::STEP;
 use super::table::{KeyTable, KeyType};
+use crate::definition::syntax::step_keys::STEP;
 use kb_base::value::Json;
 use serde_json::json;
 

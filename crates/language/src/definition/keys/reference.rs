@@ -3,25 +3,27 @@
 use super::describe::{key_text, table_text};
 use super::reach::reach;
 use super::table::{KeySpec, KeyTable, KeyType, Support};
-use super::{checks, playbook, plugin, specialist, step};
+use crate::definition::model::gate::VERIFY;
 use crate::definition::script::SCRIPT;
 use crate::definition::settings::SETTINGS;
+use crate::definition::syntax::agent::AGENT;
+use crate::definition::syntax::playbook::{PLAYBOOK, WORKFLOW};
+use crate::definition::syntax::plugin::{PLUGIN, PLUGIN_MANIFEST};
+use crate::definition::syntax::profile::PROFILE;
+use crate::definition::syntax::specialist::SPECIALIST;
+use crate::definition::syntax::step_keys::STEP;
 use crate::definition::test_file::TEST_FILE;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages, in order, each with the tables that it starts with. A table is on the first page whose
 /// tables reach it.
 const PAGES: &[(&str, &str, &[&KeyTable])] = &[
-    ("checks", "Keys of checks", &[&checks::VERIFY]),
-    ("step", "Keys of a step", &[&step::STEP]),
-    ("playbook", "Keys of playbooks and workflows", &[&playbook::PLAYBOOK, &playbook::WORKFLOW]),
-    (
-        "specialist",
-        "Keys of specialists",
-        &[&specialist::SPECIALIST, &specialist::PROFILE, &specialist::AGENT],
-    ),
+    ("checks", "Keys of checks", &[&VERIFY]),
+    ("step", "Keys of a step", &[&STEP]),
+    ("playbook", "Keys of playbooks and workflows", &[&PLAYBOOK, &WORKFLOW]),
+    ("specialist", "Keys of specialists", &[&SPECIALIST, &PROFILE, &AGENT]),
     ("settings", "Keys of the settings", &[&SETTINGS]),
-    ("plugin", "Keys of plugins", &[&plugin::PLUGIN, &plugin::PLUGIN_MANIFEST]),
+    ("plugin", "Keys of plugins", &[&PLUGIN, &PLUGIN_MANIFEST]),
     ("script", "Keys of scripts", &[&SCRIPT]),
     ("test", "Keys of test files", &[&TEST_FILE]),
 ];

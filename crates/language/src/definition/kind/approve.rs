@@ -2,69 +2,35 @@
 
 use super::execution::{Ask, Execution, OnReject, OnTimeout, OutputForm};
 use super::spec::{KindRules, StepType};
-use crate::definition::keys::KeyType::{self, Map, OneOf};
-use crate::definition::keys::{KeySpec, KeyTable, choice, key, table};
+use crate::definition::keys::KeyType::{self, Integer, Map, OneOf};
+use crate::definition::keys::{KeySpec, key, keys};
+use crate::definition::model::Located;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::value::{StepId, one_line};
 use std::time::Duration;
 
-/// `approve:`, a request for approval. Its output is `{approved, by, comment}`.
-#[derive(Debug, Clone)]
-pub struct ApproveStep {
-    /// What is to be approved.
-    pub message: Template,
-    /// How long it waits; without a bound where absent.
-    pub timeout: Option<Duration>,
-    /// What follows when the timeout passes without a decision.
-    pub on_timeout: OnTimeout,
-    /// What follows a rejection by a person; without it the step fails.
-    pub on_reject: Option<OnReject>,
+keys! {
+    /// The request of an `approve` step.
+    pub struct ApproveStep(Debug, Clone): APPROVE = ("approve", "`approve`") {
+        /// What is to be approved.
+        message: Template = "message", required, example("\"Deploy?\"");
+        /// How long the request waits.
+        timeout: Option<Duration> = "timeout", default("unlimited"), example("1h");
+        /// What follows when the time limit has passed; needs a `timeout`.
+        on_timeout: OnTimeout = "onTimeout", default("fail");
+        /// The step that is done again after a rejection; without it, the step fails.
+        on_reject: Option<OnReject> = "onReject" as Map(&ON_REJECT) => on_reject, example("{retry: draft}");
+    }
+
+    /// What follows a rejection.
+    struct Rejection(): ON_REJECT = ("onReject", "`onReject`") {
+        /// Id of an earlier step, which starts again with all steps between it and this one.
+        step: Located<String> = "retry", required, example("draft");
+        /// How often the work goes back; then a rejection fails the step.
+        max: u32 = "max" as Integer(1, 1000), default("3");
+    }
 }
-
-static APPROVE: KeyTable =
-    table("approve", "`approve`", "The request of an `approve` step.", &[APPROVE_KEYS]);
-
-const APPROVE_KEYS: &[KeySpec] = &[
-    key("message", KeyType::Template, "What is to be approved.").required().example("\"Deploy?\""),
-    key("timeout", KeyType::Duration, "How long the request waits.")
-        .default("unlimited")
-        .example("1h"),
-    key(
-        "onTimeout",
-        choice::<OnTimeout>(),
-        "What follows when the time limit has passed; needs a `timeout`.",
-    )
-    .default("fail"),
-    key(
-        "onReject",
-        Map(&ON_REJECT),
-        "The step that is done again after a rejection; without it, the step fails.",
-    )
-    .example("{retry: draft}"),
-];
-
-static ON_REJECT: KeyTable =
-    table("onReject", "`onReject`", "What follows a rejection.", &[ON_REJECT_KEYS]);
-
-const ON_REJECT_KEYS: &[KeySpec] = &[
-    key(
-        "retry",
-        KeyType::Text,
-        "Id of an earlier step, which starts again with all steps between it and this one.",
-    )
-    .required()
-    .example("draft"),
-    key(
-        "max",
-        KeyType::Integer(1, 1000),
-        "How often the work goes back; then a rejection fails the step.",
-    )
-    .default("3"),
-];
-
-/// How often a rejection sends the work back by default.
-const DEFAULT_RETURNS: u32 = 3;
 
 impl StepType for Box<ApproveStep> {
     const KEYS: &'static [KeySpec] = &[key(
@@ -96,11 +62,7 @@ impl StepType for Box<ApproveStep> {
             return None;
         }
         let fields = decoder.fields(node, &APPROVE)?;
-        let message = decoder
-            .required(&fields, "message")
-            .and_then(|node| decoder.template(node, "message", Secrets::Refused));
-        let timeout = fields.duration("timeout", decoder);
-        let on_timeout = fields.choice("onTimeout", decoder);
+        let found = ApproveStep::of(&fields, decoder);
         if let (Some((key, _)), None) = (fields.entry("onTimeout"), fields.get("timeout")) {
             let message = "`onTimeout` needs a `timeout`".to_owned();
             decoder.bad_value(
@@ -109,9 +71,7 @@ impl StepType for Box<ApproveStep> {
                 "add `timeout: 30m`, or remove the key".to_owned(),
             );
         }
-        let on_timeout = on_timeout.unwrap_or_default();
-        let on_reject = fields.get("onReject").and_then(|node| on_reject(node, decoder));
-        Some(Box::new(ApproveStep { message: message?, timeout, on_timeout, on_reject }))
+        found.map(Box::new)
     }
 
     fn execution(&self) -> Execution<'_> {
@@ -141,18 +101,16 @@ impl StepType for Box<ApproveStep> {
     }
 }
 
-fn on_reject(node: &Node, decoder: &mut Decoder) -> Option<OnReject> {
+fn on_reject(node: &Node, key: &str, decoder: &mut Decoder) -> Option<OnReject> {
     if node.as_map().is_none() {
-        decoder.wrong_type(node, "onReject", "a map, such as `{retry: draft, max: 3}`");
+        decoder.wrong_type(node, key, "a map, such as `{retry: draft, max: 3}`");
         return None;
     }
-    let fields = decoder.fields(node, &ON_REJECT)?;
-    let max = fields.integer("max", decoder).unwrap_or(DEFAULT_RETURNS);
-    let step = decoder.required(&fields, "retry")?;
-    let id = StepId::new(decoder.text(step, "retry")?);
+    let Rejection { step: Located { value, span }, max } = Rejection::from_node(node, decoder)?;
+    let id = StepId::new(&value);
     if let Err(error) = &id {
         let message = "`onReject.retry` cannot be the id of a step".to_owned();
-        decoder.bad_value(step.span, message, format!("use {}", error.expected));
+        decoder.bad_value(span, message, format!("use {}", error.expected));
     }
-    Some(OnReject { step: id.ok()?, span: step.span, max })
+    Some(OnReject { step: id.ok()?, span, max })
 }

@@ -3,12 +3,12 @@
 use super::answer::AnswerRule;
 use super::execution::{Ask, Execution, OnTimeout, OutputForm};
 use super::spec::{KindRules, StepType};
-use crate::definition::keys::KeyType::{self, Any, ListOrOne, Map, OneOf, Text};
-use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::keys::KeyType::{Map, OneOf, Text};
+use crate::definition::keys::{KeySpec, key, keys};
 use crate::definition::schema::Schema;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
-use kb_base::value::one_line;
+use kb_base::value::{Json, one_line};
 use std::time::Duration;
 
 /// `ask:`, a question to a person. The answer is the step's output.
@@ -22,22 +22,21 @@ pub struct AskStep {
     pub timeout: Option<Duration>,
 }
 
-static ASK: KeyTable = table("ask", "`ask`", "The question of an `ask` step.", &[ASK_KEYS]);
-
-const ASK_KEYS: &[KeySpec] = &[
-    key("question", KeyType::Template, "Text of the question.")
-        .required()
-        .example("\"Which version?\""),
-    key("options", ListOrOne(&Text), "The accepted answers.")
-        .default("any")
-        .example("[stable, beta]"),
-    key("schema", KeyType::Schema, "Schema of the answer; not together with `options`.")
-        .default("text")
-        .example("integer"),
-    key("default", Any, "Answer that an empty reply or the timeout stands for.").example("stable"),
-    key("timeout", KeyType::Duration, "How long the question waits; needs a `default`.")
-        .example("1h"),
-];
+keys! {
+    /// The question of an `ask` step.
+    struct Question(): ASK = ("ask", "`ask`") {
+        /// Text of the question.
+        question: Template = "question", required, example("\"Which version?\"");
+        /// The accepted answers.
+        options: Vec<String> = "options" => options, default("any"), example("[stable, beta]");
+        /// Schema of the answer; not together with `options`.
+        schema: Option<Schema> = "schema", default("text"), example("integer");
+        /// Answer that an empty reply or the timeout stands for.
+        default: Option<Json> = "default", example("stable");
+        /// How long the question waits; needs a `default`.
+        timeout: Option<Duration> = "timeout", example("1h");
+    }
+}
 
 impl StepType for Box<AskStep> {
     const KEYS: &'static [KeySpec] =
@@ -62,30 +61,21 @@ impl StepType for Box<AskStep> {
             return None;
         }
         let fields = decoder.fields(node, &ASK)?;
-        let question = decoder
-            .required(&fields, "question")
-            .and_then(|node| decoder.template(node, "question", Secrets::Refused));
-        let options = fields.get("options").map(|node| options(node, decoder));
-        let schema = match fields.get("schema") {
-            Some(node) => Some(Schema::decode(node, decoder)?),
-            None => None,
-        };
-        if let (Some(_), Some((key, _))) = (&options, fields.entry("schema")) {
+        let found = Question::of(&fields, decoder);
+        if let (Some(_), Some((key, _))) = (fields.get("options"), fields.entry("schema")) {
             let message = "`ask` has `options` or `schema`, not both".to_owned();
             let help = "keep `options` for a choice, or write an `enum` in the schema".to_owned();
             decoder.bad_value(key.span, message, help);
         }
-        let timeout = fields.duration("timeout", decoder);
         if let (Some((key, _)), None) = (fields.entry("timeout"), fields.get("default")) {
             let message = "`timeout` of `ask` needs a `default`".to_owned();
             let help = "add `default:`, the answer that is taken when the time is up".to_owned();
             decoder.bad_value(key.span, message, help);
         }
-        let options = options.unwrap_or_default();
-        let question = question?;
+        let Question { question, options, schema, default, timeout } = found?;
+        let has_schema = fields.get("schema").is_none() || schema.is_some();
         let mut answer = AnswerRule { options, schema, default: None };
-        if let Some(node) = fields.get("default") {
-            let default = node.to_json();
+        if let (Some(node), Some(default), true) = (fields.get("default"), default, has_schema) {
             match answer.check(&default) {
                 Ok(()) => answer.default = Some(default),
                 Err(expected) => {
@@ -133,7 +123,7 @@ impl StepType for Box<AskStep> {
 }
 
 /// The accepted answers: at least one, each once.
-fn options(node: &Node, decoder: &mut Decoder) -> Vec<String> {
+fn options(node: &Node, _: &str, decoder: &mut Decoder) -> Vec<String> {
     let items = decoder.list(node, "options");
     if node.as_seq().is_some_and(<[Node]>::is_empty) {
         let help = "write the accepted answers, or remove the key to accept any".to_owned();

@@ -3,7 +3,7 @@
 use super::execution::{Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{Any, MapOf, Scalar, Text};
-use crate::definition::keys::{KeySpec, key};
+use crate::definition::keys::{KeySpec, key, keys};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, ValueTemplate};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -35,21 +35,20 @@ pub struct ChildParam {
     pub value_span: Span,
 }
 
+keys! {
+    /// The keys that only `playbook` steps have.
+    struct OwnKeys() {
+        /// Parameters of the child run.
+        with: Vec<ChildParam> = "with" as MapOf(&Any) => with, only(&["playbook"]), example("{env: prod}");
+        /// The version that the child must have, or `sha256:` and the digest of its file.
+        version: Option<(String, Span)> = "version" as Scalar => version, only(&["playbook"]), example("\"1.2\"");
+    }
+}
+
 impl StepType for Box<PlaybookStep> {
     const KEYS: &'static [KeySpec] =
         &[key("playbook", Text, "Id of a playbook that runs as a child run.").example("deploy")];
-    const OWN_KEYS: &'static [KeySpec] = &[
-        key("with", MapOf(&Any), "Parameters of the child run.")
-            .only(&["playbook"])
-            .example("{env: prod}"),
-        key(
-            "version",
-            Scalar,
-            "The version that the child must have, or `sha256:` and the digest of its file.",
-        )
-        .only(&["playbook"])
-        .example("\"1.2\""),
-    ];
+    const OWN_KEYS: &'static [KeySpec] = OwnKeys::KEYS;
     const RULES: KindRules = KindRules {
         unused_input: Some("pass values in `with:`"),
         starts_process: |_| false,
@@ -63,29 +62,7 @@ impl StepType for Box<PlaybookStep> {
         decoder: &mut Decoder,
     ) -> Option<Box<PlaybookStep>> {
         let playbook = playbook_id(node, decoder);
-        let mut with = Vec::new();
-        if let Some(map) = fields.get("with") {
-            match map.as_map() {
-                None => decoder.wrong_type(map, "with", "a map"),
-                Some(entries) => {
-                    for (key, value) in entries {
-                        let Some(template) = decoder.value_template(value, Secrets::Refused) else {
-                            continue;
-                        };
-                        with.push(ChildParam {
-                            name: key.text.to_string(),
-                            name_span: key.span,
-                            value: template,
-                            value_span: value.span,
-                        });
-                    }
-                }
-            }
-        }
-        let version = fields.get("version").and_then(|node| {
-            let text = decoder.scalar(node, "version")?.to_owned();
-            Some((text, node.span))
-        });
+        let OwnKeys { with, version } = OwnKeys::part(fields, decoder)?;
         Some(Box::new(PlaybookStep { playbook: playbook?, span: node.span, with, version }))
     }
 
@@ -126,4 +103,24 @@ fn playbook_id(node: &Node, decoder: &mut Decoder) -> Option<DefinitionId> {
             None
         }
     }
+}
+
+fn with(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<ChildParam> {
+    let Some(entries) = node.as_map() else {
+        decoder.wrong_type(node, key, "a map");
+        return Vec::new();
+    };
+    let given = entries.iter().filter_map(|(key, value)| {
+        Some(ChildParam {
+            name: key.text.to_string(),
+            name_span: key.span,
+            value: decoder.value_template(value, Secrets::Refused)?,
+            value_span: value.span,
+        })
+    });
+    given.collect()
+}
+
+fn version(node: &Node, key: &str, decoder: &mut Decoder) -> Option<(String, Span)> {
+    Some((decoder.scalar(node, key)?.to_owned(), node.span))
 }

@@ -2,9 +2,10 @@
 
 use super::execution::{Execution, OutputForm};
 use super::spec::{KindRules, StepType};
-use crate::definition::keys::KeyType::{self, Boolean, ListOrOne, Text};
-use crate::definition::keys::{KeySpec, key};
-use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
+use crate::definition::keys::KeyType::{ListOrOne, Text};
+use crate::definition::keys::{KeySpec, key, keys};
+use crate::definition::model::Located;
+use crate::definition::syntax::{Decoder, Fields, Node, Secrets, Unread};
 use crate::expression::{Reference, Template};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 use kb_base::value::{SpecialistId, StepId};
@@ -60,6 +61,27 @@ pub enum TaskText {
     },
 }
 
+keys! {
+    /// The keys that only specialist steps have.
+    struct OwnKeys() {
+        /// The task of the specialist.
+        task: Option<Template> = "task", only(KINDS), example("\"Implement {{feature}}\"");
+        /// The same as `task`.
+        prompt: Option<Template> = "prompt" => prompt, only(KINDS), example("Review {{file}}");
+        /// Path of a file that contains the task; it has no placeholders.
+        task_file: Option<TaskText> = "taskFile" as Text => task_file, only(KINDS), example("tasks/implement.md");
+        /// Capability of the specialist: its task and schemas are used. Without `specialist`, it is that of the only specialist that has it.
+        capability: Option<Located<String>> = "capability", only(KINDS), example("write_article");
+        /// Required text keys of the output; short for `output.schema`.
+        _outputs: Unread = "outputs" as ListOrOne(&Text), only(KINDS), example("[findings]");
+        /// Artifacts of earlier steps whose full text is part of the prompt: `STEP` or `STEP/NAME`.
+        artifacts: Box<[IncludedArtifact]> = "includeArtifacts" as ListOrOne(&Text) => artifacts, only(KINDS),
+            example("[research/api]");
+        /// Whether the prompt contains the session state; `true` without it.
+        session: Option<bool> = "session", only(KINDS), example("false");
+    }
+}
+
 const KINDS: &[&str] = &["specialist", "agent"];
 
 /// The key that can stand in place of `specialist`.
@@ -78,35 +100,7 @@ impl StepType for Box<SpecialistStep> {
         )
         .example("agents/reviewer.md"),
     ];
-    const OWN_KEYS: &'static [KeySpec] = &[
-        key("task", KeyType::Template, "The task of the specialist.")
-            .only(KINDS)
-            .example("\"Implement {{feature}}\""),
-        key("prompt", KeyType::Template, "The same as `task`.").example("Review {{file}}").only(KINDS),
-        key("taskFile", Text, "Path of a file that contains the task; it has no placeholders.")
-            .only(KINDS)
-            .example("tasks/implement.md"),
-        key("capability", Text, "Capability of the specialist: its task and schemas are used. Without `specialist`, it is that of the only specialist that has it.")
-            .only(KINDS)
-            .example("write_article"),
-        key(
-            "outputs",
-            ListOrOne(&Text),
-            "Required text keys of the output; short for `output.schema`.",
-        )
-        .only(KINDS)
-        .example("[findings]"),
-        key(
-            "includeArtifacts",
-            ListOrOne(&Text),
-            "Artifacts of earlier steps whose full text is part of the prompt: `STEP` or `STEP/NAME`.",
-        )
-        .only(KINDS)
-        .example("[research/api]"),
-        key("session", Boolean, "Whether the prompt contains the session state; `true` without it.")
-            .only(KINDS)
-            .example("false"),
-    ];
+    const OWN_KEYS: &'static [KeySpec] = OwnKeys::KEYS;
     const RULES: KindRules =
         KindRules { is_specialist: true, unused_input: None, ..KindRules::PROCESS };
 
@@ -123,33 +117,16 @@ impl StepType for Box<SpecialistStep> {
             specialist_id(kind, node, decoder)
         };
         one_task(node, fields, decoder);
-        let inline = fields.get("task").or_else(|| fields.get("prompt"));
-        let task = match (inline, fields.get("taskFile")) {
-            (Some(node), _) => {
-                decoder.template(node, "task", Secrets::Refused).map(TaskText::Inline)
-            }
-            (None, Some(node)) => task_file(node, decoder),
-            (None, None) => None,
-        };
-        let capability = fields
-            .get("capability")
-            .and_then(|node| Some((decoder.text(node, "capability")?.into(), node.span)));
-        let artifacts = fields.get("includeArtifacts").map_or_else(Box::default, |node| {
-            decoder
-                .list(node, "includeArtifacts")
-                .iter()
-                .filter_map(|node| included_artifact(node, decoder))
-                .collect()
-        });
-        let session = fields.get("session").and_then(|node| decoder.boolean(node, "session"));
+        let own = OwnKeys::part(fields, decoder)?;
+        let inline = own.task.or(own.prompt).map(TaskText::Inline);
         Some(Box::new(SpecialistStep {
             specialist: id?,
             span: node.span,
             by_capability,
-            capability,
-            task,
-            artifacts,
-            session: session.unwrap_or(true),
+            capability: own.capability.map(|own| (own.value.into(), own.span)),
+            task: inline.or(own.task_file),
+            artifacts: own.artifacts,
+            session: own.session.unwrap_or(true),
         }))
     }
 
@@ -173,6 +150,15 @@ impl StepType for Box<SpecialistStep> {
     fn worker(&self) -> String {
         self.specialist.to_string()
     }
+}
+
+fn prompt(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Template> {
+    decoder.template(node, "task", Secrets::Refused)
+}
+
+fn artifacts(node: &Node, key: &str, decoder: &mut Decoder) -> Box<[IncludedArtifact]> {
+    let items = decoder.list(node, key).iter();
+    items.filter_map(|item| included_artifact(item, decoder)).collect()
 }
 
 /// Decodes `STEP` or `STEP/NAME`.
@@ -258,8 +244,8 @@ pub(crate) fn profile_path(path: &str) -> &str {
     path.strip_prefix(".kb/").unwrap_or(path)
 }
 
-fn task_file(node: &Node, decoder: &mut Decoder) -> Option<TaskText> {
-    let path = decoder.text(node, "taskFile")?;
+fn task_file(node: &Node, key: &str, decoder: &mut Decoder) -> Option<TaskText> {
+    let path = decoder.text(node, key)?;
     let outside = path.starts_with('/') || path.split(['/', '\\']).any(|part| part == "..");
     if outside || path.is_empty() {
         let message = format!("`{path}` is not a path inside the project");

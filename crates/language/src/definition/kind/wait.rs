@@ -3,7 +3,7 @@
 use super::execution::{Execution, Moment, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{self, Map, OneOf};
-use crate::definition::keys::{KeySpec, KeyTable, key, table};
+use crate::definition::keys::{KeySpec, key, keys};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::value::{Timestamp, format_duration, one_line};
@@ -18,11 +18,13 @@ pub enum WaitStep {
     Until(Template),
 }
 
-static WAIT: KeyTable = table("wait", "`wait`", "A moment to wait for.", &[WAIT_KEYS]);
-
-const WAIT_KEYS: &[KeySpec] = &[key("until", KeyType::Template, "Time in RFC 3339.")
-    .required()
-    .example("\"2026-11-23T09:00:00Z\"")];
+keys! {
+    /// A moment to wait for.
+    struct MomentKeys(): WAIT = ("wait", "`wait`") {
+        /// Time in RFC 3339.
+        until: Template = "until" => until, required, example("\"2026-11-23T09:00:00Z\"");
+    }
+}
 
 impl StepType for Box<WaitStep> {
     const KEYS: &'static [KeySpec] =
@@ -40,18 +42,8 @@ impl StepType for Box<WaitStep> {
         if node.as_map().is_none() {
             return Some(Box::new(WaitStep::For(decoder.duration(node, "wait")?)));
         }
-        let fields = decoder.fields(node, &WAIT)?;
-        let until = decoder.required(&fields, "until")?;
-        let template = decoder.template(until, "until", Secrets::Refused)?;
-        if let Some(text) = template.as_literal()
-            && Timestamp::parse(text).is_none()
-        {
-            let message = format!("`{text}` is not a time");
-            let help = "write a time with its zone, such as `2026-11-23T09:00:00Z`".to_owned();
-            decoder.bad_value(until.span, message, help);
-            return None;
-        }
-        Some(Box::new(WaitStep::Until(template)))
+        let MomentKeys { until } = MomentKeys::from_node(node, decoder)?;
+        Some(Box::new(WaitStep::Until(until)))
     }
 
     fn execution(&self) -> Execution<'_> {
@@ -90,4 +82,17 @@ impl StepType for Box<WaitStep> {
             },
         }
     }
+}
+
+fn until(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Template> {
+    let template = decoder.template(node, key, Secrets::Refused)?;
+    if let Some(text) = template.as_literal()
+        && Timestamp::parse(text).is_none()
+    {
+        let message = format!("`{text}` is not a time");
+        let help = "write a time with its zone, such as `2026-11-23T09:00:00Z`".to_owned();
+        decoder.bad_value(node.span, message, help);
+        return None;
+    }
+    Some(template)
 }

@@ -1,6 +1,8 @@
 //! Timeouts, retries and backoff of a step.
 
+use crate::definition::keys::KeyType::{self, Integer, ListOrOne, Pattern};
 use crate::definition::keys::{choices, keys};
+use crate::definition::syntax::{Decoder, Node};
 use kb_base::value::OutcomeSelector;
 use std::time::Duration;
 
@@ -28,18 +30,35 @@ choices! {
     }
 }
 
-/// `retry:`: another attempt with the same work after a delay.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RetryPolicy {
-    /// Maximum number of retries after the first attempt.
-    pub max: u32,
-    /// Outcomes that are retried. Default: `transient` and `timeout`; for `run` steps also any
-    /// non-zero exit.
-    pub on: Vec<OutcomeSelector>,
-    /// How the delay grows. Default: exponential.
-    pub backoff: Backoff,
-    /// Delay before the first retry. Default: 1 s.
-    pub initial: Duration,
-    /// Maximum delay. Default: 60 s.
-    pub max_delay: Duration,
+/// Outcomes in `on`.
+pub(crate) const OUTCOMES: KeyType = ListOrOne(&Pattern(
+    r"^(\*|transient|timeout|exit|exit:[0-9]+|tool_error|validation_failed|gate_failed|gate_inconclusive|gate_unchecked|stuck|policy_denied|unknown)$",
+));
+
+keys! {
+    /// The retry policy of a step.
+    pub struct RetryPolicy(Debug, Clone, PartialEq, Eq): RETRY = ("retry", "`retry`") {
+        /// Maximum number of retries.
+        max: u32 = "max" as Integer(0, 1000), required, example("2");
+        /// Outcomes that are retried.
+        on: Vec<OutcomeSelector> = "on" as OUTCOMES => on,
+            default("`[transient, timeout]`, for `run` also `exit`"), example("[transient, \"exit:75\"]");
+    } with {
+        /// How long it waits before each retry.
+        delays: Delays,
+    }
+
+    /// The delays between attempts.
+    pub struct Delays(Debug, Clone, Copy, PartialEq, Eq) {
+        /// How the delay grows from one retry to the next.
+        backoff: Backoff = "backoff", default("exponential");
+        /// Delay before the first retry.
+        initial: Duration = "initial", default("1s");
+        /// Maximum delay.
+        max_delay: Duration = "maxDelay", default("60s");
+    }
+}
+
+fn on(node: &Node, _: &str, decoder: &mut Decoder) -> Vec<OutcomeSelector> {
+    decoder.outcomes(node)
 }

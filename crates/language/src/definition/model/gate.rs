@@ -1,32 +1,45 @@
 //! `verify:`, the gate of a step, and its policies. `gate_check` has the checks.
 
-use crate::definition::gate_check::Check;
-use crate::definition::gate_check::JudgeCheck;
-use crate::definition::keys::choices;
+use crate::definition::gate_check::{CHECK, Check, JudgeCheck, checks};
+use crate::definition::keys::KeyType::{Integer, List, Map, Text};
+use crate::definition::keys::{choices, keys};
+use crate::definition::syntax::{Decoder, Node};
 use kb_base::value::Verdict;
 
-/// `verify:`: the gate that decides whether a step counts as done.
-#[derive(Debug, Clone)]
-pub struct Verify {
-    /// Whether the claims of the output are compared with the evidence.
-    pub claims: ClaimPolicy,
-    /// Whether a step without file changes makes the gate inconclusive. `None`: only if the
-    /// specialist has a writing tool.
-    pub expect_changes: Option<bool>,
-    /// Keys of the output that comment on the work: what no check reads there does not lower the verdict.
-    pub commentary: Vec<String>,
-    /// The checks, in the order of the file.
-    pub checks: Vec<Check>,
-    /// What follows a `failed` verdict. `None`: `rework` for specialists without `recovery`, else
-    /// `fail`.
-    pub on_failed: Option<FailurePolicy>,
-    /// What follows a verdict that is neither `passed` nor `failed`.
-    pub undecided: Undecided,
-    /// Maximum number of attempts that `onFailed` starts. Default: 2.
-    pub max_reworks: u32,
+keys! {
+    /// The gate of a step.
+    pub struct Verify(Debug, Clone): VERIFY = ("verify", "`verify`") {
+        /// How strictly claims in the output are compared with the evidence.
+        claims: ClaimPolicy = "claims" => claims, default("`strict` for specialists, else `none`");
+        /// Whether the step is there to change files: no claim and no change then fails the gate.
+        expect_changes: Option<bool> = "expectChanges", default("`true` for specialists with a writing tool");
+        /// Keys of the output whose texts comment on the work: what no check reads there leaves the verdict as it is.
+        commentary: Vec<String> = "commentary" as List(&Text), example("[summary]");
+        /// The checks, in order.
+        checks: Vec<Check> = "checks" as List(const { &Map(&CHECK) }) => checks, example("[{file: out.txt}]");
+        /// What follows a `failed` verdict.
+        on_failed: Option<FailurePolicy> = "onFailed", default("`rework` for specialists, else `fail`");
+        /// What follows an `inconclusive` verdict.
+        on_inconclusive: Option<InconclusivePolicy> = "onInconclusive",
+            default("`verifier.inconclusivePolicy` of the settings, else `warn`");
+        /// What follows an `unchecked` verdict.
+        on_unchecked: Option<InconclusivePolicy> = "onUnchecked",
+            default("`verifier.uncheckedPolicy` of the settings, else `warn`");
+        /// Maximum number of reworks or retries that `onFailed` starts.
+        max_reworks: u32 = "maxReworks" as Integer(0, 100), default("2");
+    }
+}
+
+fn claims(node: &Node, key: &str, decoder: &mut Decoder) -> ClaimPolicy {
+    decoder.choice(node, key).unwrap_or_default()
 }
 
 impl Verify {
+    /// What follows a verdict that does not decide.
+    pub fn undecided(&self) -> Undecided {
+        Undecided { inconclusive: self.on_inconclusive, unchecked: self.on_unchecked }
+    }
+
     /// Adds a `judge` check with the thresholds of the settings, if there is none.
     pub(in crate::definition) fn add_judge(&mut self) {
         if !self.checks.iter().any(|check| matches!(check, Check::Judge(_))) {
@@ -37,12 +50,14 @@ impl Verify {
 
 choices! {
     /// `claims:`: how strictly claims are compared with evidence.
+    #[derive(Default)]
     pub enum ClaimPolicy {
         /// A refuted claim fails the gate. The default of specialist steps.
         Strict = "strict",
         /// A refuted claim is reported; the gate can still pass.
         Warn = "warn",
         /// Claims are not checked. The default of other steps.
+        #[default]
         None = "none",
     }
 

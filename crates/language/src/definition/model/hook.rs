@@ -1,5 +1,6 @@
 //! `hooks:`: steps that follow an event of the run or of a step.
 
+use crate::definition::keys::choices;
 use kb_base::value::StepId;
 
 /// Why a step of `hooks` runs.
@@ -11,32 +12,17 @@ pub struct Hook {
     pub on: HookEvent,
 }
 
-/// The event that a hook follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HookEvent {
-    /// The run or the step started.
-    Start,
-    /// The playbook or step succeeded.
-    Success,
-    /// It failed, also if the failure is tolerated.
-    Failure,
-    /// It was cancelled after it had started.
-    Cancel,
-}
-
-impl HookEvent {
-    /// All events, in the order of the reference.
-    pub const ALL: [HookEvent; 4] =
-        [HookEvent::Start, HookEvent::Success, HookEvent::Failure, HookEvent::Cancel];
-
-    /// The key in `hooks`.
-    pub fn key(self) -> &'static str {
-        match self {
-            HookEvent::Start => "onStart",
-            HookEvent::Success => "onSuccess",
-            HookEvent::Failure => "onFailure",
-            HookEvent::Cancel => "onCancel",
-        }
+choices! {
+    /// The event that a hook follows, with its key in `hooks`.
+    pub enum HookEvent {
+        /// The run or the step started.
+        Start = "onStart",
+        /// The playbook or step succeeded.
+        Success = "onSuccess",
+        /// It failed, also if the failure is tolerated.
+        Failure = "onFailure",
+        /// It was cancelled after it had started.
+        Cancel = "onCancel",
     }
 }
 
@@ -51,8 +37,8 @@ impl std::fmt::Display for Hook {
     /// `build.onFailure`, or `onFailure` for the run.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.of {
-            Some(step) => write!(f, "{step}.{}", self.on.key()),
-            None => f.write_str(self.on.key()),
+            Some(step) => write!(f, "{step}.{}", self.on.as_str()),
+            None => f.write_str(self.on.as_str()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Concurrency, NotYet, Requirements, Step, Trigger};
 use crate::definition::Schema;
-use crate::definition::keys::KeyType::Integer;
+use crate::definition::keys::KeyType::{Integer, Pattern};
 use crate::definition::keys::{choices, keys};
 use crate::expression::{Template, ValueMap};
 use kb_base::diagnostic::Span;
@@ -93,35 +93,37 @@ keys! {
     }
 }
 
-/// One entry of `params:`.
-#[derive(Debug, Clone)]
-pub struct Param {
-    /// Name in the form `[A-Za-z_]\w*`.
-    pub name: String,
-    /// Type of its values. Default: `string`.
-    pub kind: ParamType,
-    /// Whether a run cannot start without a value.
-    pub required: bool,
-    /// Value if none is given.
-    pub default: Option<Json>,
-    /// Question that asks for the value on a terminal.
-    pub prompt: Option<String>,
-    /// Description shown by `kb playbook info`.
-    pub description: Option<String>,
-    /// `enum:`: the allowed values; empty: any value.
-    pub one_of: Vec<Json>,
-    /// Regular expression that must match the whole text.
-    pub pattern: Option<String>,
-    /// Minimum number, text length or item count.
-    pub min: Option<f64>,
-    /// Maximum number, text length or item count.
-    pub max: Option<f64>,
-    /// Schema of the value.
-    pub schema: Option<Schema>,
-    /// Whether it was inferred from a `{topic}` in the prompt of a workflow.
-    pub inferred: bool,
-    /// Position of its declaration or first use.
-    pub span: Span,
+keys! {
+    /// One parameter of a playbook.
+    pub struct Param(Debug, Clone, Default): PARAM = ("param", "a parameter") {
+        /// Name of the parameter.
+        name: String = "name" as Pattern("^[A-Za-z_][A-Za-z0-9_]*$"), required, example("topic");
+        /// Type of the value.
+        kind: ParamType = "type", default("string");
+        /// Whether a run needs a value.
+        required: bool = "required", default("false");
+        /// Value if none is given.
+        default: Option<Json> = "default", example("\".\"");
+        /// Question that asks for the value on a terminal.
+        prompt: Option<String> = "prompt", example("Which file?");
+        /// Description shown by `kb playbook info`.
+        description: Option<String> = "description", example("The file to change");
+        /// The allowed values.
+        one_of: Vec<Json> = "enum", example("[small, large]");
+        /// Regular expression that must match the whole text.
+        pattern: Option<String> = "pattern", example("\"[a-z]+\"");
+        /// Minimum number, text length or item count.
+        min: Option<f64> = "min";
+        /// Maximum number, text length or item count.
+        max: Option<f64> = "max";
+        /// Schema of the value.
+        schema: Option<Schema> = "schema", example("{files: \"string[]\"}");
+    } plus {
+        /// Whether it was inferred from a `{topic}` in the prompt of a workflow.
+        inferred: bool,
+        /// Position of its declaration or first use.
+        span: Span,
+    }
 }
 
 choices! {

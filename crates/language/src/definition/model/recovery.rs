@@ -1,6 +1,6 @@
 //! What follows a failure: the rows of `recovery:`, and `onError:`.
 
-use super::RetryPolicy;
+use super::Delays;
 use crate::definition::keys::choices;
 use kb_base::diagnostic::Span;
 use kb_base::value::{OutcomeSelector, SpecialistId};
@@ -40,37 +40,37 @@ pub enum RecoveryAction {
     Fail,
 }
 
-/// A [`RecoveryAction`] without its values, as events record it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum RecoveryKind {
-    /// [`RecoveryAction::Retry`].
-    Retry,
-    /// [`RecoveryAction::Rework`].
-    Rework,
-    /// [`RecoveryAction::EscalateModel`].
-    EscalateModel,
-    /// [`RecoveryAction::ChangeStrategy`].
-    ChangeStrategy,
-    /// [`RecoveryAction::SwitchSpecialist`].
-    SwitchSpecialist,
-    /// [`RecoveryAction::AskUser`].
-    AskUser,
-    /// [`RecoveryAction::Fail`].
-    Fail,
+choices! {
+    /// A [`RecoveryAction`] without its values, as definitions write it and events record it.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub enum RecoveryKind {
+        /// [`RecoveryAction::Retry`].
+        Retry = "retry",
+        /// [`RecoveryAction::Rework`].
+        Rework = "rework",
+        /// [`RecoveryAction::EscalateModel`].
+        EscalateModel = "escalateModel",
+        /// [`RecoveryAction::ChangeStrategy`].
+        ChangeStrategy = "changeStrategy",
+        /// [`RecoveryAction::SwitchSpecialist`].
+        SwitchSpecialist = "switchSpecialist",
+        /// [`RecoveryAction::AskUser`].
+        AskUser = "askUser",
+        /// [`RecoveryAction::Fail`].
+        Fail = "fail",
+    }
 }
 
 impl RecoveryKind {
-    /// Name of the action in definitions and events.
-    pub fn as_str(self) -> &'static str {
+    /// Whether it is about the work of a specialist.
+    pub(in crate::definition) fn needs_specialist(self) -> bool {
         match self {
-            RecoveryKind::Retry => "retry",
-            RecoveryKind::Rework => "rework",
-            RecoveryKind::EscalateModel => "escalateModel",
-            RecoveryKind::ChangeStrategy => "changeStrategy",
-            RecoveryKind::SwitchSpecialist => "switchSpecialist",
-            RecoveryKind::AskUser => "askUser",
-            RecoveryKind::Fail => "fail",
+            RecoveryKind::Rework
+            | RecoveryKind::EscalateModel
+            | RecoveryKind::ChangeStrategy
+            | RecoveryKind::SwitchSpecialist => true,
+            RecoveryKind::Retry | RecoveryKind::AskUser | RecoveryKind::Fail => false,
         }
     }
 }
@@ -114,7 +114,7 @@ pub struct RecoveryRule {
     /// How often the row applies. Default: 1, for `askUser` 1000.
     pub max: u32,
     /// Delay before the attempt: always for `retry`, for other actions if a key of it is set.
-    pub delay: Option<RetryPolicy>,
+    pub delay: Option<Delays>,
     /// Position of `to`, or of the row.
     pub span: Span,
 }

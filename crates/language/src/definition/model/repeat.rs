@@ -1,8 +1,7 @@
 //! `loop:`: a step that runs again until a condition holds.
 
-use super::Backoff;
+use super::Delays;
 use crate::expression::Expression;
-use std::time::Duration;
 
 /// `loop:` of a step.
 #[derive(Debug, Clone)]
@@ -11,12 +10,8 @@ pub struct Loop {
     pub until: Until,
     /// Maximum number of passes.
     pub max: u32,
-    /// How the delay between passes grows.
-    pub backoff: Backoff,
-    /// Delay before the second pass; zero for none.
-    pub initial: Duration,
-    /// Upper limit of the growing delay between two passes.
-    pub max_delay: Duration,
+    /// How long it waits between two passes; zero for not at all.
+    pub delays: Delays,
 }
 
 /// `until:` of a loop.

@@ -1,6 +1,8 @@
 //! `on:` of a playbook: what starts a run without a person.
 
-use crate::definition::keys::choices;
+use crate::definition::keys::KeyType::Pattern;
+use crate::definition::keys::{choices, keys};
+use crate::definition::syntax::{Decoder, Node};
 use crate::expression::Expression;
 use crate::schedule::{Overlap, Policy, Schedule};
 use kb_base::diagnostic::Span;
@@ -147,17 +149,35 @@ choices! {
     }
 }
 
-/// An HMAC with SHA-256 of the body in a header.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeaderSignature {
-    /// Name of the header with the signature, in lower case.
-    pub header: String,
-    /// What stands before the signature in the header.
-    pub prefix: String,
-    /// How the signature is written.
-    pub encoding: SignatureEncoding,
-    /// Name of a header with the time in seconds, in lower case; `TIME.BODY` is signed then.
-    pub timestamp: Option<String>,
+keys! {
+    /// An HMAC with SHA-256 of the body in a header of the request.
+    pub struct HeaderSignature(Debug, Clone, PartialEq, Eq): SIGNATURE = ("webhookForm", "`form` of a webhook") {
+        /// Name of the header with the signature.
+        header: String = "header" as Pattern(HEADER_PATTERN) => header_name, required, example("X-Signature");
+        /// What stands before the signature in the header.
+        prefix: Option<String> = "prefix", default("nothing"), example("\"sha256=\"");
+        /// How the signature is written.
+        encoding: SignatureEncoding = "encoding", default("hex");
+        /// Name of a header with the time in seconds. `TIME.BODY` is signed then, and a request is valid for 5 minutes.
+        timestamp: Option<String> = "timestamp" as Pattern(HEADER_PATTERN) => header_name,
+            default("the body alone is signed"), example("X-Timestamp");
+    }
+}
+
+/// The form of the name of a header.
+const HEADER_PATTERN: &str = "^[A-Za-z][A-Za-z0-9-]{0,63}$";
+
+/// Decodes the name of a header, in lower case.
+fn header_name(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
+    let text = decoder.text(node, key)?;
+    let is_name = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.len() <= 64
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if !is_name {
+        let help = "use letters, digits and `-`, such as `X-Signature`".to_owned();
+        decoder.bad_value(node.span, format!("`{text}` cannot be the name of a header"), help);
+    }
+    is_name.then(|| text.to_ascii_lowercase())
 }
 
 choices! {

@@ -1,12 +1,11 @@
 //! `llm`: models and prices.
 
 use crate::definition::keys::KeyType::{self, Integer, Map, MapOf, Number, Pattern};
-use crate::definition::keys::keys;
-use crate::definition::keys::{KeySpec, KeyTable, key, settings, table};
+use crate::definition::keys::{keys, settings};
 use crate::definition::model::{ContextProfile, Reasoning};
 use crate::definition::notify::is_url;
 use crate::definition::syntax::environment::is_variable;
-use crate::definition::syntax::{Decoder, Key, Node};
+use crate::definition::syntax::{Decoder, Key, Node, Unread};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Tier;
 use std::collections::BTreeMap;
@@ -32,17 +31,19 @@ settings! {
     }
 }
 
-static TIERS: KeyTable = table("tiers", "`tiers`", "The model of each tier.", &[TIERS_KEYS]);
-
-const TIERS_KEYS: &[KeySpec] = &[
-    key("small", Map(&TIER), "The small model."),
-    key("medium", Map(&TIER), "The medium model."),
-    key("large", Map(&TIER), "The large model."),
-];
-
 const DOLLARS: KeyType = Number(0.0, f64::INFINITY);
 
 keys! {
+    /// The model of each tier.
+    struct TierKeys(): TIERS = ("tiers", "`tiers`") {
+        /// The small model.
+        _small: Unread = "small" as Map(&TIER);
+        /// The medium model.
+        _medium: Unread = "medium" as Map(&TIER);
+        /// The large model.
+        _large: Unread = "large" as Map(&TIER);
+    }
+
     /// The model of one tier.
     pub struct TierSettings(Debug, Clone, PartialEq, Default): TIER = ("tier", "a tier") {
         /// `anthropic`, `openai`, `gemini`, `ollama`, `openai-compatible`, …; optional with an `endpoint`.

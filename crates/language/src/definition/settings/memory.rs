@@ -1,15 +1,14 @@
 //! `memory`: what is remembered across runs.
 
 use crate::definition::keys::KeyType::Integer;
-use crate::definition::keys::memory::AGENT_FILE_KEYS;
 use crate::definition::keys::settings;
-use crate::definition::syntax::memory::long_term;
+use crate::definition::syntax::memory::AgentFileMemory;
 use crate::definition::syntax::{Decoder, Node};
 use std::time::Duration;
 
 settings! {
     /// What is remembered across runs.
-    pub struct MemorySettings(Debug, Clone, Copy, PartialEq, Eq): MEMORY_SETTINGS = ("memorySettings", "`memory`", also AGENT_FILE_KEYS) {
+    pub struct MemorySettings(Debug, Clone, Copy, PartialEq, Eq): MEMORY_SETTINGS = ("memorySettings", "`memory`", also AgentFileMemory::KEYS) {
         /// Whether specialists are shown entries and can propose some.
         [both] enabled: bool = "enabled", default("false");
         /// Maximum tokens of the entries in one prompt.
@@ -24,6 +23,7 @@ settings! {
 pub(super) fn memory(node: &Node, _: &str, decoder: &mut Decoder) -> MemorySettings {
     let Some(fields) = decoder.fields(node, &MEMORY_SETTINGS) else { return Default::default() };
     let mut found = MemorySettings::of(&fields, decoder).unwrap_or_default();
-    found.enabled |= long_term(&fields, decoder);
+    found.enabled |=
+        AgentFileMemory::part(&fields, decoder).is_some_and(|own| own.long_term.enabled);
     found
 }

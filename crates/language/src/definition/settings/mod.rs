@@ -24,8 +24,8 @@ pub use sections::{
     PromptRecording, SandboxSettings, SyncMode,
 };
 pub use serve::{Queue, ServeSettings, TraceSettings};
-pub(crate) use tools::{GLOBAL_LIMITS, SECURITY, tool_rules};
 pub use tools::{
     GlobalLimits, HttpSettings, SecuritySettings, ToolRules, ToolSecurity, ToolSettings,
 };
+pub(crate) use tools::{SECURITY, tool_rules};
 pub use verifier::VerifierSettings;

@@ -1,7 +1,7 @@
 //! `secrets`: where the value of each secret is stored.
 
-use crate::definition::keys::KeyType::{self, ListOrOne, Map, OneOf, Pattern, Text};
-use crate::definition::keys::{KeyRule, KeySpec, KeyTable, key, table};
+use crate::definition::keys::KeyType::{self, Map, OneOf, Pattern};
+use crate::definition::keys::{KeyRule, keys};
 use crate::definition::syntax::environment::is_variable;
 use crate::definition::syntax::{Decoder, Node};
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -22,15 +22,17 @@ pub enum SecretSource {
 pub(super) const SECRET_VALUE: KeyType =
     OneOf(const { &[Pattern("^(env|file):.+"), Map(&SECRET)] });
 
-static SECRET: KeyTable = table("secret", "a secret", "The source of a secret.", &[SECRET_KEYS])
-    .rule(KeyRule::ExactlyOne(&["command", "env", "file"]));
-
-const SECRET_KEYS: &[KeySpec] = &[
-    key("env", Text, "Name of an environment variable.").example("GITHUB_TOKEN"),
-    key("file", Text, "Path of a file.").example(".token"),
-    key("command", ListOrOne(&Text), "Program and arguments that print the value.")
-        .example("[pass, show, github]"),
-];
+keys! {
+    /// The source of a secret.
+    struct SourceKeys(): SECRET = ("secret", "a secret", rule KeyRule::ExactlyOne(&["command", "env", "file"])) {
+        /// Name of an environment variable.
+        env: Option<String> = "env", example("GITHUB_TOKEN");
+        /// Path of a file.
+        file: Option<String> = "file", example(".token");
+        /// Program and arguments that print the value.
+        command: Option<Vec<String>> = "command", example("[pass, show, github]");
+    }
+}
 
 /// Decodes `secrets:` of the settings.
 pub(super) fn secrets(node: &Node, decoder: &mut Decoder) -> BTreeMap<String, SecretSource> {
@@ -60,23 +62,16 @@ pub(super) fn secrets(node: &Node, decoder: &mut Decoder) -> BTreeMap<String, Se
 fn secret(node: &Node, name: &str, decoder: &mut Decoder) -> Option<SecretSource> {
     if node.as_map().is_some() {
         let fields = decoder.fields(node, &SECRET)?;
-        let one = |key: &str| fields.get(key);
-        return match (one("command"), one("env"), one("file")) {
-            (Some(node), None, None) => Some(SecretSource::Command(decoder.texts(node, "command")))
-                .filter(|source| *source != SecretSource::Command(Vec::new())),
-            (None, Some(node), None) => {
-                decoder.text(node, "env").map(|t| SecretSource::Env(t.to_owned()))
-            }
-            (None, None, Some(node)) => {
-                decoder.text(node, "file").map(|t| SecretSource::File(t.to_owned()))
-            }
-            _ => {
-                let message = format!("the secret `{name}` needs exactly one source");
-                let help = "write one of `command`, `env`, `file`";
-                decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
-                None
-            }
-        };
+        let found = SourceKeys::of(&fields, decoder)?;
+        if ["command", "env", "file"].iter().filter(|key| fields.get(key).is_some()).count() != 1 {
+            let message = format!("the secret `{name}` needs exactly one source");
+            let help = "write one of `command`, `env`, `file`";
+            decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
+            return None;
+        }
+        let command = found.command.filter(|argv| !argv.is_empty()).map(SecretSource::Command);
+        let env = found.env.map(SecretSource::Env);
+        return command.or(env).or(found.file.map(SecretSource::File));
     }
     let text = decoder.text(node, name)?;
     let source = match text.split_once(':') {

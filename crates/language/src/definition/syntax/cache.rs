@@ -3,18 +3,16 @@
 use super::{Decoder, Node, ScalarKind, Value};
 use crate::definition::model::Cache;
 
-impl Decoder {
-    /// Decodes `cache: true` or `cache: {key, inputs, outputs, ttl, scope}`; `None` for `false`.
-    pub(crate) fn cache(&mut self, node: &Node) -> Option<Cache> {
-        if node.as_map().is_none() {
-            let is_boolean = matches!(&node.value, Value::Scalar(scalar)
-                if matches!(scalar.kind, ScalarKind::Bool(_)));
-            if !is_boolean {
-                self.wrong_type(node, "cache", "`true`, `false` or a map");
-                return None;
-            }
-            return self.boolean(node, "cache")?.then(Cache::default);
+/// Decodes `cache: true` or `cache: {key, inputs, outputs, ttl, scope}`; `None` for `false`.
+pub(super) fn cache(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Cache> {
+    match &node.value {
+        Value::Map(_) => Cache::from_node(node, decoder),
+        Value::Scalar(scalar) if matches!(scalar.kind, ScalarKind::Bool(_)) => {
+            decoder.boolean(node, key)?.then(Cache::default)
         }
-        Cache::from_node(node, self)
+        Value::Scalar(_) | Value::Seq(_) | Value::Invalid => {
+            decoder.wrong_type(node, key, "`true`, `false` or a map");
+            None
+        }
     }
 }

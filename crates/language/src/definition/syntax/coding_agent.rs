@@ -2,12 +2,47 @@
 
 use super::mcp::{command_of, variables};
 use super::{Decoder, Fields, Node};
-use crate::definition::keys::coding_agent as keys;
+use crate::definition::keys::KeyType::{self, Map, MapOf, OneOf, Pattern, Text};
+use crate::definition::keys::{KeyRule, keys};
 use crate::definition::mcp::is_server_name;
-use crate::definition::model::{CodingAgent, KNOWN_AGENTS, KnownAgent, Specialist};
-use kb_base::diagnostic::{Code, Diagnostic};
+use crate::definition::model::{
+    AgentTools, CodingAgent, KNOWN_AGENTS, KnownAgent, Located, ServerValue, Specialist,
+};
+use kb_base::diagnostic::{Code, Diagnostic, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+keys! {
+    /// A coding agent that speaks the Agent Client Protocol.
+    struct AgentKeys(): CODING_AGENT = ("codingAgent", "a coding agent") {
+        /// Program and arguments. A text is split at its spaces.
+        command: Option<Vec<String>> = "command" => command, default("that of the known agent"), example("[opencode, acp]");
+        /// Variables of the process. A value is a text, `env:NAME`, `file:PATH` or `{{secrets.NAME}}`.
+        env: Vec<(String, ServerValue)> = "env" as MapOf(&Text) => variables,
+            example("{ANTHROPIC_API_KEY: \"env:ANTHROPIC_API_KEY\"}");
+        /// Mode of the session, as the agent names it.
+        mode: Option<String> = "mode", default("that of the agent"), example("default");
+        /// Model of the session, as the agent names it.
+        model: Option<String> = "model", default("that of the agent"), example("opus");
+        /// `kb`: it works with the tools of the specialist, each call of which is recorded. `own`: it works with its own tools.
+        tools: Option<AgentTools> = "tools", default("kb");
+    }
+
+    /// The coding agent that does the work of a specialist.
+    struct AgentItem(): CODING_AGENT_ITEM = ("codingAgentItem", "`agent`", rule KeyRule::AtLeastOne(&["name", "command"])) {
+        /// Name of an agent: of the settings, or one that `kb` knows.
+        name: Option<Located<String>> = "name" as Pattern("^[a-z][a-z0-9_-]{0,31}$"), example("opencode");
+    } with {
+        /// What agents of the settings have too.
+        agent: AgentKeys,
+    }
+}
+
+/// `agents` of the settings.
+pub(crate) const AGENTS: KeyType = MapOf(const { &Map(&CODING_AGENT) });
+
+/// `agent` of a specialist: a name, or a map.
+pub(crate) const AGENT_OF_SPECIALIST: KeyType = OneOf(const { &[Text, Map(&CODING_AGENT_ITEM)] });
 
 /// Keys that say how `kb` itself calls a model, which an agent does in its own way.
 const OF_A_MODEL: [&str; 6] =
@@ -33,9 +68,10 @@ pub(crate) fn agents(
             continue;
         }
         let what = format!("the agent `{}`", key.text);
-        let Some(fields) = decoder.fields_of(node, &what, &keys::CODING_AGENT) else { continue };
+        let Some(fields) = decoder.fields_of(node, &what, &CODING_AGENT) else { continue };
+        let Some(own) = AgentKeys::of(&fields, decoder) else { continue };
         let known = KnownAgent::find(&key.text).map(|known| known.agent(key.span));
-        if let Some(agent) = with_keys(&fields, known, &key.text, decoder) {
+        if let Some(agent) = with_keys(own, &fields, known, &key.text, decoder) {
             found.insert(agent.name.clone(), Arc::new(agent));
         }
     }
@@ -73,19 +109,17 @@ pub(crate) fn coding_agent(fields: &Fields<'_>, found: &mut Specialist, decoder:
 
 fn decoded(node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> {
     if let Some(name) = node.as_text() {
-        return named(name, node, decoder);
+        return named(name, node.span, decoder);
     }
-    let fields = decoder.fields(node, &keys::CODING_AGENT_ITEM)?;
-    let base = match fields.get("name") {
-        Some(node) => {
-            let name = decoder.text(node, "name")?;
-            match fields.get("command") {
-                // With a command of its own, any name will do.
-                Some(_) => find(name, node, decoder),
-                None => Some(named(name, node, decoder)?),
-            }
-        }
-        None if fields.get("command").is_none() => {
+    let fields = decoder.fields(node, &CODING_AGENT_ITEM)?;
+    let found = AgentItem::of(&fields, decoder)?;
+    let has_command = fields.get("command").is_some();
+    let base = match &found.name {
+        // With a command of its own, any name will do.
+        Some(name) if has_command => find(&name.value, name.span, decoder),
+        Some(name) => Some(named(&name.value, name.span, decoder)?),
+        None if fields.get("name").is_some() => return None,
+        None if !has_command => {
             if !fields.was_meant(&["name", "command"]) {
                 let message = "`agent` needs a `name` or a `command`";
                 let help = "write `agent: opencode`, or `agent: {command: [PROGRAM, ARGUMENT]}`";
@@ -96,20 +130,24 @@ fn decoded(node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> {
         }
         None => None,
     };
-    let name = fields.get("name").and_then(Node::as_text).unwrap_or("agent").to_owned();
-    with_keys(&fields, base, &name, decoder)
+    let name = found.name.map_or_else(|| "agent".to_owned(), |name| name.value);
+    with_keys(found.agent, &fields, base, &name, decoder)
+}
+
+fn command(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<String>> {
+    Some(command_of(node, "an agent", decoder))
 }
 
 /// The agent of the settings with this name, or the known one.
-fn find(name: &str, node: &Node, decoder: &Decoder) -> Option<CodingAgent> {
+fn find(name: &str, span: Span, decoder: &Decoder) -> Option<CodingAgent> {
     let of_settings = decoder.agents.get(name);
-    let of_settings = of_settings.map(|own| CodingAgent { span: node.span, ..(**own).clone() });
-    of_settings.or_else(|| KnownAgent::find(name).map(|known| known.agent(node.span)))
+    let of_settings = of_settings.map(|own| CodingAgent { span, ..(**own).clone() });
+    of_settings.or_else(|| KnownAgent::find(name).map(|known| known.agent(span)))
 }
 
 /// The same; an unknown name is an error.
-fn named(name: &str, node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> {
-    let (agents, found) = (decoder.agents.clone(), find(name, node, decoder));
+fn named(name: &str, span: Span, decoder: &mut Decoder) -> Option<CodingAgent> {
+    let (agents, found) = (decoder.agents.clone(), find(name, span, decoder));
     if found.is_none() {
         let known = || KNOWN_AGENTS.iter().map(|known| known.name);
         let message = format!("no agent has the name `{name}`");
@@ -120,47 +158,42 @@ fn named(name: &str, node: &Node, decoder: &mut Decoder) -> Option<CodingAgent> 
                 known().collect::<Vec<_>>().join("`, `")
             ),
         };
-        decoder.push(Diagnostic::error(Code::NO_AGENT, node.span, message).help(help));
+        decoder.push(Diagnostic::error(Code::NO_AGENT, span, message).help(help));
     }
     found
 }
 
 /// The agent that these keys define, on top of another one.
 fn with_keys(
+    own: AgentKeys,
     fields: &Fields<'_>,
     base: Option<CodingAgent>,
     name: &str,
     decoder: &mut Decoder,
 ) -> Option<CodingAgent> {
-    let argv = match fields.get("command") {
-        Some(node) => command_of(node, "an agent", decoder),
-        None => base.as_ref().map(|base| base.argv.clone()).unwrap_or_default(),
-    };
-    if argv.is_empty() && fields.get("command").is_none() {
-        if !fields.was_meant(&["command"]) {
+    let argv = own.command.or_else(|| base.as_ref().map(|base| base.argv.clone()));
+    let argv = argv.unwrap_or_default();
+    if argv.is_empty() {
+        if fields.get("command").is_none() && !fields.was_meant(&["command"]) {
             let message = format!("the agent `{name}` needs a `command`");
             let help = "write `command: [PROGRAM, ARGUMENT]`";
             decoder.push(Diagnostic::error(Code::MISSING_KEY, fields.span, message).help(help));
         }
         return None;
     }
-    let own = fields.get("env").map(|node| variables(node, decoder)).unwrap_or_default();
     let mut env = base.as_ref().map(|base| base.env.clone()).unwrap_or_default();
-    env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
-    env.extend(own);
-    let (mode, model) = (fields.text("mode", decoder), fields.text("model", decoder));
-    let tools = fields.choice("tools", decoder);
+    env.retain(|(name, _)| own.env.iter().all(|(other, _)| other != name));
+    env.extend(own.env);
     let before =
         |of: fn(&CodingAgent) -> &Option<String>| base.as_ref().and_then(|b| of(b).clone());
-    let agent = CodingAgent {
+    Some(CodingAgent {
         name: name.to_owned(),
         env,
         reads_itself: base.as_ref().is_some_and(|base| base.reads_itself),
-        mode: mode.or_else(|| before(|base| &base.mode)),
-        model: model.or_else(|| before(|base| &base.model)),
-        tools: tools.or(base.as_ref().map(|base| base.tools)).unwrap_or_default(),
+        mode: own.mode.or_else(|| before(|base| &base.mode)),
+        model: own.model.or_else(|| before(|base| &base.model)),
+        tools: own.tools.or(base.as_ref().map(|base| base.tools)).unwrap_or_default(),
         span: fields.span,
         argv,
-    };
-    (!agent.argv.is_empty()).then_some(agent)
+    })
 }

@@ -3,7 +3,6 @@
 use super::{Decoder, Key, Node, usual_key};
 use crate::definition::keys::{Choice, KeyRule, KeySpec, KeyTable};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
-use std::time::Duration;
 
 /// The keys of one map under their canonical names, each at most once.
 #[derive(Debug, Clone)]
@@ -77,33 +76,6 @@ impl<'n> Fields<'n> {
     /// Decodes a text without placeholders.
     pub(crate) fn text(&self, name: &str, decoder: &mut Decoder) -> Option<String> {
         self.get(name).and_then(|node| decoder.text(node, name)).map(str::to_owned)
-    }
-
-    /// Decodes a list of texts; empty if the key is absent.
-    pub(crate) fn texts(&self, name: &str, decoder: &mut Decoder) -> Vec<String> {
-        self.get(name).map(|node| decoder.texts(node, name)).unwrap_or_default()
-    }
-
-    /// Decodes `true` or `false`.
-    pub(crate) fn boolean(&self, name: &str, decoder: &mut Decoder) -> Option<bool> {
-        self.get(name).and_then(|node| decoder.boolean(node, name))
-    }
-
-    /// Decodes a duration.
-    pub(crate) fn duration(&self, name: &str, decoder: &mut Decoder) -> Option<Duration> {
-        self.get(name).and_then(|node| decoder.duration(node, name))
-    }
-
-    /// Decodes an integer in the range that the table declares.
-    pub(crate) fn integer(&self, name: &str, decoder: &mut Decoder) -> Option<u32> {
-        let (least, most) = self.table.key(name)?.integers();
-        self.get(name).and_then(|node| decoder.integer(node, name, least, most))
-    }
-
-    /// Decodes a number in the range that the table declares.
-    pub(crate) fn number(&self, name: &str, decoder: &mut Decoder) -> Option<f64> {
-        let (least, most) = self.table.key(name)?.numbers();
-        self.get(name).and_then(|node| decoder.number(node, name, least, most))
     }
 
     /// Decodes one of the texts of `T`.

@@ -1,13 +1,70 @@
 //! Decodes `forEach:` and `matrix:`.
 
-use super::{Decoder, Fields, Node, Secrets};
+use super::{Decoder, Fields, Node, Secrets, Unread};
 use crate::definition::check::{name_form, pattern};
-use crate::definition::keys::items;
-use crate::definition::model::{ForEach, ItemSource, Matrix};
-use crate::expression::ValueTemplate;
+use crate::definition::keys::KeyType::{
+    self, Any, AnyMap, Integer, List, ListOrOne, MapOf, OneOf, Text,
+};
+use crate::definition::keys::{KeyRule, keys};
+use crate::definition::model::{ForEach, ItemSource, Matrix, OnItemError};
+use crate::expression::{Template, ValueTemplate};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{Json, limits};
 use std::collections::BTreeSet;
+
+keys! {
+    /// Items of a step, one instance each.
+    struct ForEachKeys(): FOR_EACH = ("forEach", "`forEach`", rule KeyRule::ExactlyOne(SOURCES), also ItemKeys::KEYS) {
+        /// The items: a list; a map, of which each item is `{key, value}`; or a number N, for 1 to N.
+        values: Option<ItemSource> = "in" as OneOf(&[Text, List(&Any), Integer(0, MAX_ITEMS), AnyMap]) => in_value,
+            example("\"{{plan.output.files}}\"");
+        /// Globs of project files; one that starts with `!` excludes.
+        files: Option<ItemSource> = "files" as ListOrOne(&KeyType::Template) => files,
+            example("[\"src/**/*.rs\", \"!src/generated/**\"]");
+        /// A project file; each line that is not blank is an item.
+        lines: Option<Template> = "lines", example("hosts.txt");
+        /// Name of the item in templates.
+        _name: Unread = "as" as Text, default("item"), example("file");
+    }
+
+    /// One step instance per combination of the values of some axes.
+    struct MatrixKeys(): MATRIX = ("matrix", "`matrix`", also ItemKeys::KEYS) {
+        /// The axes with their values; the last axis varies fastest.
+        axes: Vec<(String, ValueTemplate)> = "axes" as MapOf(const { &OneOf(&[Text, List(&Any)]) }) => axes, required,
+            example("{os: [linux, mac], version: [1, 2]}");
+        /// Maps that add values to the combinations that they match, or a combination if they match none.
+        include: Option<ValueTemplate> = "include" as CELLS => cells, example("[{os: linux, fast: true}]");
+        /// Maps of axis values; combinations that match one are left out.
+        exclude: Option<ValueTemplate> = "exclude" as CELLS => cells, example("[{os: mac, version: 1}]");
+        /// Name of the combination in templates.
+        _name: Unread = "as" as Text, default("matrix"), example("target");
+    }
+
+    /// What `forEach` and `matrix` share. Its texts can read the item.
+    struct ItemKeys() {
+        /// Unique key of an item.
+        key: Option<Template> = "key",
+            default("the path of a file, the key of a map, the values of a combination; else the index"),
+            example("\"{{item.path}}\"");
+        /// Maximum parallel items.
+        max_parallel: Option<u32> = "maxParallel" as Integer(1, 100_000), default("the limit of the run");
+        /// After a failed item: `fail` starts no further item, `finish` runs all items and then fails the step, `continue` runs all items and the step succeeds.
+        on_item_error: OnItemError = "onItemError", default("fail");
+        /// Value of an item in the output of the step; it may read the step itself.
+        collect: Option<ValueTemplate> = "collect", default("the output of the item"), example("\"{{build.output.size}}\"");
+    }
+}
+
+/// The maximum number of items, as an integer key takes it.
+const MAX_ITEMS: u32 = 100_000;
+
+/// The short forms of `forEach`.
+pub(crate) const ITEMS: KeyType = OneOf(&[Text, List(&Any), Integer(0, MAX_ITEMS)]);
+
+const CELLS: KeyType = OneOf(&[Text, List(&AnyMap)]);
+
+/// The keys of which `forEach` has exactly one.
+const SOURCES: &[&str] = &["in", "files", "lines"];
 
 /// Decodes `forEach:` or `matrix:` of a step, and declares the item name for its templates.
 pub(crate) fn items(step: &Fields<'_>, decoder: &mut Decoder) -> Option<ForEach> {
@@ -35,7 +92,7 @@ fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
         let items = ItemSource::Value(values(node, "forEach", decoder)?);
         return Some(ForEach { items, ..bare("item") });
     }
-    let fields = decoder.fields(node, &items::FOR_EACH)?;
+    let fields = decoder.fields(node, &FOR_EACH)?;
     let source = source(&fields, decoder);
     let options = options(&fields, "item", decoder);
     Some(ForEach { items: source?, ..options })
@@ -43,10 +100,9 @@ fn for_each(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
 
 /// Exactly one of `in`, `files` and `lines`.
 fn source(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<ItemSource> {
-    const SOURCES: [&str; 3] = ["in", "files", "lines"];
     let mut given = SOURCES.iter().filter_map(|name| Some((*name, fields.entry(name)?)));
     let Some((name, (first, _))) = given.next() else {
-        if !fields.was_meant(&SOURCES) {
+        if !fields.was_meant(SOURCES) {
             decoder.required(fields, "in");
         }
         return None;
@@ -60,12 +116,17 @@ fn source(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<ItemSource> {
         );
         return None;
     }
-    let node = decoder.required(fields, name)?;
-    match name {
-        "files" => Some(ItemSource::Files(pattern::project_globs(node, name, decoder)?.into())),
-        "lines" => Some(ItemSource::Lines(decoder.template(node, "lines", Secrets::Refused)?)),
-        _ => Some(ItemSource::Value(values(node, "in", decoder)?)),
-    }
+    decoder.required(fields, name)?;
+    let found = ForEachKeys::of(fields, decoder)?;
+    found.values.or(found.files).or(found.lines.map(ItemSource::Lines))
+}
+
+fn in_value(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ItemSource> {
+    values(node, key, decoder).map(ItemSource::Value)
+}
+
+fn files(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ItemSource> {
+    pattern::project_globs(node, key, decoder).map(|globs| ItemSource::Files(globs.into()))
 }
 
 /// A list, map, number, or a text with a placeholder of one.
@@ -103,7 +164,7 @@ fn values(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ValueTemplate
 fn matrix(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
     // Other tools write the axes beside `include` and `exclude`.
     let entries = node.as_map().unwrap_or_default();
-    let known = |name: &str| items::MATRIX.keys().any(|spec| spec.name == name);
+    let known = |name: &str| MATRIX.keys().any(|spec| spec.name == name);
     let beside = entries.iter().find(|(name, list)| !known(&name.text) && list.as_seq().is_some());
     if let Some((name, _)) = beside.filter(|_| node.get("axes").is_none()) {
         let message = format!("the axis `{}` is not below `axes`", name.text);
@@ -111,20 +172,19 @@ fn matrix(node: &Node, decoder: &mut Decoder) -> Option<ForEach> {
         decoder.push(Diagnostic::error(Code::MISSING_KEY, name.span, message).help(help));
         return None;
     }
-    let fields = decoder.fields(node, &items::MATRIX)?;
-    let axes = decoder.required(&fields, "axes").and_then(|node| axes(node, decoder));
-    let names: Vec<String> = axes.iter().flatten().map(|(name, _)| name.clone()).collect();
-    let [include, exclude] = ["include", "exclude"].map(|key| {
-        let node = fields.get(key)?;
-        cells(node, key, (key == "exclude").then_some(&names), decoder)
-    });
+    let fields = decoder.fields(node, &MATRIX)?;
+    let found = MatrixKeys::of(&fields, decoder);
     let options = options(&fields, "matrix", decoder);
-    Some(ForEach { items: ItemSource::Matrix(Matrix { axes: axes?, include, exclude }), ..options })
+    let MatrixKeys { axes, include, exclude, .. } = found?;
+    if let Some(node) = fields.get("exclude") {
+        only_axes(node, &axes, decoder);
+    }
+    Some(ForEach { items: ItemSource::Matrix(Matrix { axes, include, exclude }), ..options })
 }
 
-fn axes(node: &Node, decoder: &mut Decoder) -> Option<Vec<(String, ValueTemplate)>> {
+fn axes(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Vec<(String, ValueTemplate)>> {
     let Some(entries) = node.as_map() else {
-        decoder.wrong_type(node, "axes", "a map of lists");
+        decoder.wrong_type(node, key, "a map of lists");
         return None;
     };
     if entries.is_empty() {
@@ -158,36 +218,31 @@ fn axes(node: &Node, decoder: &mut Decoder) -> Option<Vec<(String, ValueTemplate
     (axes.len() == entries.len()).then_some(axes)
 }
 
-/// `include` or `exclude`: a list of maps, or a placeholder of one. With `axes`, literal maps can have
-/// only these keys.
-fn cells(
-    node: &Node,
-    key: &str,
-    axes: Option<&Vec<String>>,
-    decoder: &mut Decoder,
-) -> Option<ValueTemplate> {
+/// `include` or `exclude`: a list of maps, or a placeholder of one.
+fn cells(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ValueTemplate> {
     if node.as_seq().is_none() && node.as_text().is_none() {
         decoder.wrong_type(node, key, "a list of maps");
         return None;
     }
-    let known: Option<BTreeSet<&str>> = axes.map(|axes| axes.iter().map(String::as_str).collect());
-    for item in node.as_seq().into_iter().flatten() {
-        let Some(entries) = item.as_map() else {
-            decoder.wrong_type(item, key, "a list of maps");
-            continue;
-        };
-        let unknown = |name: &str| known.as_ref().is_some_and(|axes| !axes.contains(name));
-        for (name, _) in entries.iter().filter(|(name, _)| unknown(&name.text)) {
-            let axes = axes.into_iter().flatten().map(String::as_str);
-            let help = match decoder.nearest(&name.text, axes.clone()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the axes are {}", axes.take(12).collect::<Vec<_>>().join(", ")),
-            };
-            let message = format!("the matrix has no axis `{}`", name.text);
-            decoder.bad_value(name.span, message, help);
-        }
+    for item in node.as_seq().into_iter().flatten().filter(|item| item.as_map().is_none()) {
+        decoder.wrong_type(item, key, "a list of maps");
     }
     decoder.value_template(node, Secrets::Refused)
+}
+
+/// Literal maps of `exclude` can have only the keys of the axes.
+fn only_axes(node: &Node, axes: &[(String, ValueTemplate)], decoder: &mut Decoder) {
+    let axes = || axes.iter().map(|(name, _)| name.as_str());
+    let known: BTreeSet<&str> = axes().collect();
+    let entries = node.as_seq().into_iter().flatten().filter_map(Node::as_map).flatten();
+    for (name, _) in entries.filter(|(name, _)| !known.contains(name.text.as_str())) {
+        let help = match decoder.nearest(&name.text, axes()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the axes are {}", axes().take(12).collect::<Vec<_>>().join(", ")),
+        };
+        let message = format!("the matrix has no axis `{}`", name.text);
+        decoder.bad_value(name.span, message, help);
+    }
 }
 
 fn bare(name: &str) -> ForEach {
@@ -216,13 +271,11 @@ fn options(fields: &Fields<'_>, default_name: &str, decoder: &mut Decoder) -> Fo
         decoder.push(Diagnostic::error(Code::NAME_CLASH, at, message).help(help));
     }
     decoder.names.item = Some(name.clone());
-    let collect = fields.get("collect");
-    ForEach {
-        key: fields.get("key").and_then(|node| decoder.template(node, "key", Secrets::Refused)),
-        max_parallel: fields.integer("maxParallel", decoder),
-        on_item_error: fields.choice("onItemError", decoder).unwrap_or_default(),
-        collect: collect.and_then(|node| decoder.value_template(node, Secrets::Refused)),
-        ..bare(&name)
+    match ItemKeys::part(fields, decoder) {
+        Some(ItemKeys { key, max_parallel, on_item_error, collect }) => {
+            ForEach { key, max_parallel, on_item_error, collect, ..bare(&name) }
+        }
+        None => bare(&name),
     }
 }
 

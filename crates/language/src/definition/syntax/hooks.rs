@@ -1,11 +1,26 @@
 //! Takes the steps of `hooks:` out of the tree of a definition, so that they are declared and decoded
 //! with the other steps.
 
-use super::{Decoder, Node, Value};
-use crate::definition::keys;
+use super::{Decoder, Node, Unread, Value};
+use crate::definition::keys::KeyType::Steps;
+use crate::definition::keys::{Choice, keys};
 use crate::definition::model::{Hook, HookEvent};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::StepId;
+
+keys! {
+    /// Steps that follow an event of the run or of a step.
+    struct HookKeys(): HOOKS = ("hooks", "`hooks`") {
+        /// Steps that start with the run or the step.
+        _start: Unread = "onStart" as Steps, example("[{id: begin, run: ./begin.sh}]");
+        /// Steps that follow its success.
+        _success: Unread = "onSuccess" as Steps, example("[{id: report, run: ./report.sh}]");
+        /// Steps that follow its failure.
+        _failure: Unread = "onFailure" as Steps, example("[{id: report, run: ./report.sh}]");
+        /// Steps that follow its cancellation.
+        _cancel: Unread = "onCancel" as Steps, example("[{id: undo, run: ./undo.sh}]");
+    }
+}
 
 /// One step of `hooks`, not decoded yet.
 pub(crate) struct HookNode {
@@ -33,8 +48,9 @@ pub(crate) fn take(root: &mut Node) -> Vec<HookNode> {
 fn of(node: &mut Node, step: Option<StepId>, found: &mut Vec<HookNode>) {
     let Some(Value::Map(lists)) = node.value_mut("hooks") else { return };
     for (key, list) in lists {
-        let same = |on: &HookEvent| *key.text == *on.key() || *key.text == *snake_case(on.key());
-        let Some(on) = HookEvent::ALL.into_iter().find(same) else { continue };
+        let same = |name: &str| *key.text == *name || *key.text == *snake_case(name);
+        let events = HookEvent::CHOICES.iter();
+        let Some((_, on)) = events.copied().find(|(name, _)| same(name)) else { continue };
         if let Value::Seq(items) = &mut list.value {
             let hook = || Hook { of: step.clone(), on };
             found.extend(items.drain(..).map(|node| HookNode { hook: hook(), node }));
@@ -52,7 +68,7 @@ impl Decoder {
     /// Checks a `hooks:` map whose steps were taken. What is left is no list, or stands where hooks have
     /// no effect.
     pub(crate) fn hooks(&mut self, node: &Node) {
-        let Some(fields) = self.fields(node, &keys::step_parts::HOOKS) else { return };
+        let Some(fields) = self.fields(node, &HOOKS) else { return };
         for (spec, _, node) in fields.iter() {
             let Some(items) = node.as_seq() else {
                 self.wrong_type(node, spec.name, "a list of steps");

@@ -14,6 +14,9 @@ pub(crate) trait KeyValue: Sized {
     /// Its type in the tables of keys.
     const TYPE: KeyType;
 
+    /// Whether the value is decoded here; if not, the absence of a required key is also reported elsewhere.
+    const IS_READ: bool = true;
+
     /// Decodes a value, within the limits that the key declares. `name` is what messages call it: the key, or the entry of
     /// a map below it. `None`: the reason is reported.
     fn decode(node: &Node, name: &str, key: &KeySpec, decoder: &mut Decoder) -> Option<Self>;
@@ -31,6 +34,23 @@ impl<T: KeyValue> KeyValue for Option<T> {
 
     fn absent(_: &KeySpec) -> Option<Self> {
         Some(None)
+    }
+}
+
+/// The value of a key that is only declared: it has no effect, or is decoded together with others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unread;
+
+impl KeyValue for Unread {
+    const TYPE: KeyType = KeyType::Any;
+    const IS_READ: bool = false;
+
+    fn decode(_: &Node, _: &str, _: &KeySpec, _: &mut Decoder) -> Option<Self> {
+        Some(Unread)
+    }
+
+    fn absent(_: &KeySpec) -> Option<Self> {
+        Some(Unread)
     }
 }
 
@@ -275,6 +295,9 @@ impl Decoder {
         fields: &Fields<'_>,
         key: &'static KeySpec,
     ) -> Option<T> {
+        if !T::IS_READ {
+            return T::absent(key);
+        }
         if key.required {
             return T::decode(self.required(fields, key.name)?, key.name, key, self);
         }

@@ -2,10 +2,10 @@
 
 use super::environment::is_variable;
 use super::{Decoder, Fields, Node};
-use crate::definition::keys::choice_tables::SERVER_TRANSPORT;
-use crate::definition::keys::mcp as keys;
+use crate::definition::keys::KeyType::{self, Choice, Integer, Map, MapOf, OneOf, Pattern, Text};
+use crate::definition::keys::{KeyRule, choice_table, keys};
 use crate::definition::mcp::{is_server_name, with_server};
-use crate::definition::model::{McpServer, NetworkAccess, ServerValue, Specialist};
+use crate::definition::model::{Located, McpServer, NetworkAccess, ServerValue, Specialist};
 use crate::definition::notify::{is_reference, is_url};
 use crate::toolspec::ToolNamespace;
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -13,18 +13,70 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-const START_TIMEOUT: Duration = Duration::from_secs(10);
-const TIMEOUT: Duration = Duration::from_secs(60);
-const RESULT_KIB: u32 = 256;
-const TOOLS: u32 = 200;
+keys! {
+    /// Servers of the Model Context Protocol, whose tools specialists can call.
+    struct McpKeys(): MCP = ("mcp", "`mcp`") {
+        /// Servers by name; their tools are `mcp:NAME:TOOL`.
+        servers: BTreeMap<String, Arc<McpServer>> = "servers" as MapOf(const { &Map(&MCP_SERVER) }) => servers,
+            example("{files: {command: [mcp-files, docs]}}");
+    }
+
+    /// A server of the Model Context Protocol.
+    struct ServerKeys(): MCP_SERVER = ("mcpServer", "an MCP server", rule KeyRule::ExactlyOne(&["command", "url"])) {
+        /// Program and arguments. A text is split at its spaces.
+        command: Option<Vec<String>> = "command" => command, example("npx my-db-server");
+        /// Further arguments.
+        args: Vec<String> = "args", example("[--verbose]");
+        /// Address of a server that is spoken to over HTTP.
+        _url: Option<String> = "url" as Pattern("^https?://") => url, example("http://localhost:3000"), run_refused;
+        /// How the server is spoken to; `http` and `sse` are not supported yet.
+        over_http: Option<bool> = "transport" as Choice(SERVER_TRANSPORT_NAMES) => over_http,
+            default("`stdio`, or `http` with a `url`");
+        /// Variables of the process. A value is a text, `env:NAME`, `file:PATH` or `{{secrets.NAME}}`.
+        env: Vec<(String, ServerValue)> = "env" as MapOf(&Text) => variables, example("{TOKEN: \"env:DB_TOKEN\"}");
+        /// Network of the process: a private loopback interface, none, or that of this machine.
+        network: NetworkAccess = "network", default("none");
+        /// Time from its start until it has listed its tools.
+        start_timeout: Duration = "startTimeout", default("10s");
+        /// Time limit of a call.
+        timeout: Duration = "timeout", default("60s"), example("90s");
+        /// Maximum size of a result in KiB.
+        max_result_kib: u32 = "maxResultKib" as Integer(1, 1024), default("256");
+        /// Maximum number of tools.
+        max_tools: u32 = "maxTools" as Integer(1, 1000), default("200");
+    }
+
+    /// A server of the Model Context Protocol that a specialist defines.
+    struct ServerItem(): MCP_SERVER_ITEM = ("mcpServerItem", "an MCP server", rule KeyRule::ExactlyOne(&["command", "url"])) {
+        /// Name of the server; its tools are `mcp:NAME:TOOL`.
+        name: Located<String> = "name" as Pattern("^[a-z][a-z0-9_-]{0,31}$"), required, example("files");
+    } with {
+        /// What servers of the settings have too.
+        server: ServerKeys,
+    }
+}
+
+choice_table! {
+    /// `transport` of an MCP server: whether it is spoken to over HTTP.
+    SERVER_TRANSPORT, SERVER_TRANSPORT_NAMES: bool = {
+        "stdio" => false,
+        "http" => true,
+        "sse" => true,
+    }
+}
+
+/// An entry of `mcpServers` of a specialist: a server, or the name of one of the settings.
+pub(crate) const SERVER_ITEM: KeyType = OneOf(const { &[Text, Map(&MCP_SERVER_ITEM)] });
 
 /// Decodes `mcp:` of the settings. Call it after `secrets:`, whose names it refers to.
 pub(crate) fn mcp(node: &Node, decoder: &mut Decoder) -> BTreeMap<String, Arc<McpServer>> {
+    McpKeys::from_node(node, decoder).map(|found| found.servers).unwrap_or_default()
+}
+
+fn servers(node: &Node, key: &str, decoder: &mut Decoder) -> BTreeMap<String, Arc<McpServer>> {
     let mut found = BTreeMap::new();
-    let Some(fields) = decoder.fields(node, &keys::MCP) else { return found };
-    let Some(node) = fields.get("servers") else { return found };
     let Some(entries) = node.as_map() else {
-        decoder.wrong_type(node, "servers", "a map from names to servers");
+        decoder.wrong_type(node, key, "a map from names to servers");
         return found;
     };
     for (key, node) in entries {
@@ -33,8 +85,9 @@ pub(crate) fn mcp(node: &Node, decoder: &mut Decoder) -> BTreeMap<String, Arc<Mc
             continue;
         }
         let what = format!("the MCP server `{}`", key.text);
-        let Some(fields) = decoder.fields_of(node, &what, &keys::MCP_SERVER) else { continue };
-        if let Some(server) = server(&fields, &key.text, decoder) {
+        let Some(fields) = decoder.fields_of(node, &what, &MCP_SERVER) else { continue };
+        let Some(own) = ServerKeys::of(&fields, decoder) else { continue };
+        if let Some(server) = server(own, &fields, &key.text, decoder) {
             found.insert(server.name.clone(), Arc::new(server));
         }
     }
@@ -102,14 +155,14 @@ fn of_settings(name: &str, node: &Node, decoder: &mut Decoder) -> Option<Arc<Mcp
 }
 
 fn defined(node: &Node, decoder: &mut Decoder) -> Option<Arc<McpServer>> {
-    let fields = decoder.fields(node, &keys::MCP_SERVER_ITEM)?;
-    let named = decoder.required(&fields, "name")?;
-    let name = decoder.text(named, "name")?.to_owned();
+    let fields = decoder.fields(node, &MCP_SERVER_ITEM)?;
+    let ServerItem { name: Located { value: name, span }, server: own } =
+        ServerItem::of(&fields, decoder)?;
     if !is_server_name(&name) {
-        bad_name(&name, named.span, decoder);
+        bad_name(&name, span, decoder);
         return None;
     }
-    let server = server(&fields, &name, decoder)?;
+    let server = server(own, &fields, &name, decoder)?;
     let of_settings = decoder.servers.get(&name).filter(|own| !own.is_same(&server));
     if of_settings.is_some() {
         let message = format!("the settings define the MCP server `{name}` differently");
@@ -127,51 +180,59 @@ fn bad_name(name: &str, span: kb_base::diagnostic::Span, decoder: &mut Decoder) 
     decoder.push(Diagnostic::error(Code::BAD_ID, span, message).help(help));
 }
 
-/// Decodes a server; `None` for one with errors, and for one that is spoken to over HTTP.
-fn server(fields: &Fields<'_>, name: &str, decoder: &mut Decoder) -> Option<McpServer> {
-    decoder.unsupported(fields);
-    let over_http = fields.one_of("transport", SERVER_TRANSPORT, decoder);
-    let (command, url) = (fields.get("command"), fields.get("url"));
-    let meant = ["command", "url"];
-    if command.is_some() == url.is_some() {
-        if !fields.was_meant(&meant) {
+/// A server; `None` for one with errors, and for one that is spoken to over HTTP.
+fn server(
+    own: ServerKeys,
+    fields: &Fields<'_>,
+    name: &str,
+    decoder: &mut Decoder,
+) -> Option<McpServer> {
+    let [command, url] = ["command", "url"].map(|key| fields.get(key).is_some());
+    if command == url {
+        if !fields.was_meant(&["command", "url"]) {
             let message = format!("the MCP server `{name}` needs exactly one of `command`, `url`");
             let help = "write `command: [PROGRAM, ARGUMENT]`";
             decoder.push(Diagnostic::error(Code::MISSING_KEY, fields.span, message).help(help));
         }
         return None;
     }
-    if over_http.is_some_and(|over_http| over_http != url.is_some()) {
+    if own.over_http.is_some_and(|over_http| over_http != url) {
         let message =
             format!("`transport` of the MCP server `{name}` does not fit to its other keys");
         let help = "`stdio` has a `command`, `http` and `sse` have a `url`".to_owned();
         decoder.bad_value(fields.span, message, help);
         return None;
     }
-    if let Some(node) = url
-        && let Some(text) = decoder.text(node, "url")
-        && !is_url(text)
-    {
+    let mut argv = own.command.filter(|argv| !argv.is_empty())?;
+    argv.extend(own.args);
+    Some(McpServer {
+        name: name.to_owned(),
+        argv,
+        env: own.env,
+        network: own.network,
+        start_timeout: own.start_timeout,
+        timeout: own.timeout,
+        max_result: own.max_result_kib as usize * 1024,
+        max_tools: own.max_tools as usize,
+        span: fields.span,
+    })
+}
+
+fn url(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
+    let text = decoder.text(node, key)?;
+    if !is_url(text) {
         let help = "write the whole address, such as `http://localhost:3000`".to_owned();
         decoder.bad_value(node.span, format!("`{text}` is not a URL"), help);
     }
-    let mut argv =
-        command.map(|node| command_of(node, "an MCP server", decoder)).unwrap_or_default();
-    let can_start = command.is_none() || !argv.is_empty();
-    argv.extend(fields.texts("args", decoder));
-    let env = fields.get("env").map(|node| variables(node, decoder)).unwrap_or_default();
-    let server = McpServer {
-        name: name.to_owned(),
-        argv,
-        env,
-        network: fields.choice("network", decoder).unwrap_or(NetworkAccess::None),
-        start_timeout: fields.duration("startTimeout", decoder).unwrap_or(START_TIMEOUT),
-        timeout: fields.duration("timeout", decoder).unwrap_or(TIMEOUT),
-        max_result: fields.integer("maxResultKib", decoder).unwrap_or(RESULT_KIB) as usize * 1024,
-        max_tools: fields.integer("maxTools", decoder).unwrap_or(TOOLS) as usize,
-        span: fields.span,
-    };
-    (can_start && url.is_none()).then_some(server)
+    Some(text.to_owned())
+}
+
+fn over_http(node: &Node, key: &str, decoder: &mut Decoder) -> Option<bool> {
+    decoder.one_of(node, key, SERVER_TRANSPORT)
+}
+
+fn command(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<String>> {
+    Some(command_of(node, "an MCP server", decoder))
 }
 
 /// Program and arguments, which are literal: a person reads them before they are executed.
@@ -204,7 +265,7 @@ pub(super) fn command_of(node: &Node, what: &str, decoder: &mut Decoder) -> Vec<
 }
 
 /// Decodes `env:` of a program of others.
-pub(super) fn variables(node: &Node, decoder: &mut Decoder) -> Vec<(String, ServerValue)> {
+pub(super) fn variables(node: &Node, _: &str, decoder: &mut Decoder) -> Vec<(String, ServerValue)> {
     let Some(entries) = node.as_map() else {
         decoder.wrong_type(node, "env", "a map from variables to values");
         return Vec::new();

@@ -2,49 +2,32 @@
 
 use super::{Decoder, Fields, Node};
 use crate::definition::check::param_values;
-use crate::definition::keys;
+use crate::definition::model::playbook::PARAM;
 use crate::definition::model::{Param, ParamType};
-use crate::definition::schema::Schema;
 use kb_base::diagnostic::{Code, Diagnostic};
 
 /// Decodes `params:`.
-pub(crate) fn params(node: &Node, decoder: &mut Decoder) -> Vec<Param> {
+pub(crate) fn params(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<Param>> {
     let Some(items) = node.as_seq() else {
         let message = format!("`params` takes a list, found {}", node.kind());
         decoder.push(
             Diagnostic::error(Code::WRONG_TYPE, node.span, message)
                 .help("write `params: [{name: topic, required: true}]`"),
         );
-        return Vec::new();
+        return Some(Vec::new());
     };
-    items.iter().filter_map(|item| param(item, decoder)).collect()
+    Some(items.iter().filter_map(|item| param(item, decoder)).collect())
 }
 
 fn param(node: &Node, decoder: &mut Decoder) -> Option<Param> {
-    let fields = decoder.fields(node, &keys::playbook::PARAM)?;
-    let name_node = decoder.required(&fields, "name");
-    let name = name_node.and_then(|node| decoder.text(node, "name"));
-    let kind = fields.choice("type", decoder);
-    let mut param = Param {
-        name: name.unwrap_or_default().to_owned(),
-        kind: kind.unwrap_or_default(),
-        required: fields.boolean("required", decoder).unwrap_or(false),
-        default: fields.get("default").map(Node::to_json),
-        prompt: fields.text("prompt", decoder),
-        description: fields.text("description", decoder),
-        one_of: Vec::new(),
-        pattern: fields.text("pattern", decoder),
-        min: fields.number("min", decoder),
-        max: fields.number("max", decoder),
-        schema: fields.get("schema").and_then(|node| Schema::decode(node, decoder)),
-        inferred: false,
-        span: name_node.map_or(node.span, |node| node.span),
-    };
-    let allowed = fields.get("enum").map(|node| decoder.list(node, "enum")).unwrap_or_default();
-    param.one_of = allowed.iter().map(Node::to_json).collect();
-    name?;
+    let fields = decoder.fields(node, &PARAM)?;
+    let mut param = Param::of(&fields, decoder)?;
+    param.span = fields.get("name").map_or(node.span, |node| node.span);
+    let allowed =
+        fields.get("enum").map(|node| node.as_seq().unwrap_or(std::slice::from_ref(node)));
+    let allowed = allowed.unwrap_or_default();
     // An unknown type is reported, and says nothing about the other keys.
-    if kind.is_some() || fields.get("type").is_none() {
+    if fields.get("type").is_none_or(|kind| kind.as_text() == Some(param.kind.as_str())) {
         without_effect(&fields, param.kind, decoder);
         let places = allowed.iter().map(|node| node.span);
         param_values::check_enum(&param, places, decoder);

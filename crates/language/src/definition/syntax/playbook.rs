@@ -1,20 +1,108 @@
 //! Decodes playbooks, and the front matter of workflows. Start at [`playbook`].
 
-use super::hooks::{self, HookNode};
+use super::hooks::{self, HOOKS, HookNode};
 use super::outline::Outline;
+use super::params::params;
+use super::specialist::scalar;
 use super::step::step;
-use super::{Decoder, Fields, Node, Secrets, params, trigger};
+use super::step_keys::{DEFAULTS, STEP};
+use super::trigger::{self, TRIGGERS};
+use super::{Decoder, Fields, Node, Secrets, Unread};
 use crate::definition::check::{dependencies, duplicates, name_clash, name_form, secret_variables};
-use crate::definition::keys;
-use crate::definition::keys::choice_tables::TRIGGER;
-use crate::definition::model::{
-    Budget, DefinitionForm, Limits, Order, Param, ParamType, Playbook, Requirements, Step,
-    StepPhase, Trigger,
+use crate::definition::keys::KeyType::{
+    self, Any, Choice, Constant, List, Map, MapOf, OneOf, Pattern, Scalar, ScalarTemplate,
 };
-use crate::expression::Style;
+use crate::definition::keys::{choice, choice_table, keys};
+use crate::definition::model::concurrency::concurrency;
+use crate::definition::model::{
+    Budget, Concurrency, DefinitionForm, Limits, MergePolicy, Order, Param, Playbook, Requirements,
+    Step, StepPhase, Trigger, WorkspaceMode,
+};
+use crate::expression::{Style, Template, ValueMap};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 use kb_base::value::{DefinitionId, Digest};
 use std::sync::Arc;
+
+keys! {
+    /// A playbook: YAML in `.kb/playbooks/` or `playbooks/`.
+    struct PlaybookKeys(): PLAYBOOK = ("playbook", "a playbook") {
+        /// Kind of the file and version of the language.
+        _schema: Unread = "schema" as Constant("kb.playbook/1"), required, example("kb.playbook/1");
+        /// Unique id of the playbook.
+        _id: Unread = "id" as Pattern(ID_PATTERN), required, example("add-feature");
+    } with {
+        /// What workflows have too.
+        common: CommonKeys,
+    }
+
+    /// A workflow: the front matter of a markdown file in `.kb/workflows/` or `workflows/`. The body is its documentation.
+    struct WorkflowKeys(): WORKFLOW = ("workflow", "a workflow") {
+        /// Version of the language.
+        _schema: Unread = "schema" as Constant("kb.playbook/1"), example("kb.playbook/1");
+        /// Unique id of the workflow.
+        _id: Unread = "id" as Pattern(ID_PATTERN), default("the file name"), example("add-feature");
+        /// Whether a person starts the workflow; `auto` also starts it for each message whose topic is its id.
+        is_automatic: bool = "trigger" as Choice(TRIGGER_NAMES) => is_automatic, default("manual");
+    } with {
+        /// What playbooks have too.
+        common: CommonKeys,
+    }
+
+    /// What playbooks and workflows share.
+    struct CommonKeys() {
+        /// Display name.
+        name: Option<String> = "name", default("the id"), example("Add a feature");
+        /// Description shown in lists.
+        description: Option<String> = "description", example("Adds a function with its tests");
+        /// Version of the playbook; a `playbook` step can ask for it.
+        version: Option<String> = "version" as Scalar => scalar, example("\"1.2\"");
+        /// Phrases by which a request finds this playbook.
+        triggers: Vec<String> = "triggers" => triggers, example("[add a feature, implement feature]");
+        /// Parameters of a run.
+        params: Option<Vec<Param>> = "params" as List(const { &Param::MAP }) => params, example("[{name: topic, required: true}]");
+        /// Steps of the playbook; at least one.
+        _steps: Unread = "steps" as List(const { &Map(&STEP) }), required, example("[{id: hello, run: echo hello}]");
+        /// Steps that run once after all others; their failures only warn.
+        _finally: Unread = "finally" as List(const { &Map(&STEP) }), example("[{id: cleanup, run: rm -rf build}]");
+        /// Steps that follow an event of the run; their failures only warn.
+        _hooks: Unread = "hooks" as Map(&HOOKS), example("{onFailure: [{id: report, run: ./report.sh}]}");
+        /// What must hold before a run starts.
+        requires: Requirements = "requires", example("{tools: [git], git: clean}");
+        /// Outputs of the run, with placeholders.
+        outputs: ValueMap = "outputs" as MapOf(&Any) => outputs, example("{summary: \"{{test.output.summary}}\"}");
+        /// Environment variables of every process of the run.
+        env: Vec<(String, Template)> = "env" as MapOf(&ScalarTemplate) => env, example("{CI: \"true\"}");
+        /// Values of step keys for every step that does not set them.
+        _defaults: Unread = "defaults" as Map(&DEFAULTS), example("{timeout: 10m}");
+        /// The files of every step that does not set `workspace` itself.
+        _workspace: Unread = "workspace" as choice::<WorkspaceMode>(), example("worktree");
+        /// How the changes of every step that does not set `merge` itself reach the project.
+        _merge: Unread = "merge" as choice::<MergePolicy>(), example("rebase");
+        /// Limits of the run.
+        limits: Limits = "limits", example("{maxParallel: 4}");
+        /// `sequential` makes each step depend on the step before it.
+        order: Order = "order", default("graph");
+        /// Limits of cost, tokens and tool calls of the run.
+        budget: Budget = "budget", example("{maxCostUsd: 1.5}");
+        /// Group of runs that do not execute at the same time.
+        concurrency: Option<Concurrency> = "concurrency" as OneOf(const { &[KeyType::Template, Concurrency::MAP] }) => concurrency,
+            example("{group: deploy, onConflict: queue}");
+        /// Triggers that start a run without a person.
+        _on: Unread = "on" as Map(&TRIGGERS), example("{schedule: \"0 6 * * *\"}");
+        /// File with responses that are used in place of a model, for demonstrations; relative to the project root.
+        script: Option<String> = "script", example(".kb/scripts/demo.yml");
+    }
+}
+
+const ID_PATTERN: &str = "^[a-z][a-z0-9_-]{0,63}$";
+
+choice_table! {
+    /// `trigger` of a workflow: whether it starts without a person.
+    TRIGGER, TRIGGER_NAMES: bool = {
+        "manual" => false,
+        "auto" => true,
+    }
+}
 
 /// Where a definition comes from.
 pub(crate) struct Origin<'o> {
@@ -32,7 +120,7 @@ pub(crate) fn playbook(
 ) -> Option<Playbook> {
     let workflow = origin.form == DefinitionForm::Workflow;
     let what = if workflow { "a workflow" } else { "a playbook" };
-    let table = if workflow { &keys::playbook::WORKFLOW } else { &keys::playbook::PLAYBOOK };
+    let table = if workflow { &WORKFLOW } else { &PLAYBOOK };
     let hooks = hooks::take(&mut root);
     let outline = Outline::of(&root, &hooks, workflow);
     outline.declare(&root, decoder);
@@ -47,25 +135,26 @@ pub(crate) fn playbook(
     name_clash::check(&outline, decoder);
 
     let id = id(&fields, origin, decoder);
-    decoder.unsupported(&fields);
-    let not_yet = std::mem::take(&mut decoder.refused);
-    let params = match fields.get("params") {
-        Some(node) => params::params(node, decoder),
-        None => inferred(&outline, decoder),
+    let (own, is_automatic) = if workflow {
+        let own = WorkflowKeys::of(&fields, decoder)?;
+        (own.common, own.is_automatic)
+    } else {
+        (PlaybookKeys::of(&fields, decoder)?.common, false)
     };
+    let not_yet = std::mem::take(&mut decoder.refused);
+    let params = own.params.unwrap_or_else(|| inferred(&outline, decoder));
     let own_id = id.as_ref().map(|(id, _)| id);
-    let on = on(&fields, own_id, &params, workflow, decoder);
+    let on = on(&fields, own_id, &params, is_automatic, decoder);
     // `workspace` and `merge` of the playbook are defaults of its steps.
     let shared = |key: &str| matches!(key, "workspace" | "merge");
-    let own = fields.only(&keys::step::DEFAULTS, shared);
+    let shared = fields.only(&DEFAULTS, shared);
     let defaults = match fields.get("defaults").and_then(|node| defaults(node, decoder)) {
         Some(mut defaults) => {
-            defaults.inherit(&own, |_| true);
+            defaults.inherit(&shared, |_| true);
             Some(defaults)
         }
-        None => Some(own).filter(|own| own.iter().next().is_some()),
+        None => Some(shared).filter(|shared| shared.iter().next().is_some()),
     };
-    let order = fields.choice("order", decoder);
     let lists = StepLists { fields: &fields, defaults: defaults.as_ref() };
     let mut main = lists.main(steps, what, decoder);
     let mut last = lists.read("finally", finally, StepPhase::Finally, decoder);
@@ -73,50 +162,34 @@ pub(crate) fn playbook(
     if let Some(node) = fields.get("hooks") {
         decoder.hooks(node);
     }
-    let concurrency = fields.get("concurrency").and_then(|node| decoder.concurrency(node));
-    let requires = fields.get("requires").and_then(|node| Requirements::from_node(node, decoder));
     dependencies::check(&outline, &main, &last, decoder);
-    if order == Some(Order::Sequential) {
+    if own.order == Order::Sequential {
         chain(&mut main);
     }
-    let outputs = fields
-        .get("outputs")
-        .map(|node| decoder.value_map(node, "outputs", Secrets::Refused))
-        .unwrap_or_default();
-    let env = fields.get("env").map(|node| decoder.environment(node, "env")).unwrap_or_default();
     secret_variables::check(decoder);
-    let name = fields.text("name", decoder);
-    let description = fields.text("description", decoder);
-    let version = fields.get("version").and_then(|node| decoder.scalar(node, "version"));
-    let triggers = triggers(&fields, decoder);
-    let limits =
-        fields.get("limits").and_then(|node| Limits::from_node(node, decoder)).unwrap_or_default();
-    let budget =
-        fields.get("budget").and_then(|node| Budget::from_node(node, decoder)).unwrap_or_default();
-    let script = fields.text("script", decoder);
     let (id, span) = id?;
     Some(Playbook {
-        name: name.unwrap_or_else(|| id.to_string()),
+        name: own.name.unwrap_or_else(|| id.to_string()),
         id,
         form: origin.form,
-        description,
-        version: version.map(str::to_owned),
-        triggers,
+        description: own.description,
+        version: own.version,
+        triggers: own.triggers,
         params,
         steps: main,
         finally: last,
-        concurrency: concurrency.map(Box::new),
-        requires: requires.unwrap_or_default().into(),
-        outputs,
-        env,
-        limits,
-        order: order.unwrap_or_default(),
+        concurrency: own.concurrency.map(Box::new),
+        requires: own.requires.into(),
+        outputs: own.outputs,
+        env: own.env,
+        limits: own.limits,
+        order: own.order,
         on,
-        script,
+        script: own.script,
         span,
         path: origin.path.to_owned(),
         digest: origin.digest,
-        budget,
+        budget: own.budget,
         not_yet,
     })
 }
@@ -217,7 +290,7 @@ impl StepLists<'_> {
 }
 
 fn defaults<'n>(node: &'n Node, decoder: &mut Decoder) -> Option<Fields<'n>> {
-    let fields = decoder.fields(node, &keys::step::DEFAULTS)?;
+    let fields = decoder.fields(node, &DEFAULTS)?;
     if let Some((key, _)) = fields.entry("id") {
         decoder.push(
             Diagnostic::error(Code::MISPLACED_KEY, key.span, "`id` cannot be shared by all steps")
@@ -240,9 +313,8 @@ fn chain(steps: &mut [Arc<Step>]) {
 }
 
 /// `triggers:`; a name in braces must be a parameter.
-fn triggers(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<String> {
-    let nodes =
-        fields.get("triggers").map(|node| decoder.list(node, "triggers")).unwrap_or_default();
+fn triggers(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<String> {
+    let nodes = node.as_seq().unwrap_or(std::slice::from_ref(node));
     for node in nodes {
         let text = node.as_text().unwrap_or_default();
         for part in text.split('{').skip(1).filter_map(|part| part.split_once('}')) {
@@ -259,7 +331,7 @@ fn triggers(fields: &Fields<'_>, decoder: &mut Decoder) -> Vec<String> {
             decoder.push(Diagnostic::warning(Code::UNKNOWN_NAME, node.span, message).help(help));
         }
     }
-    fields.texts("triggers", decoder)
+    decoder.texts(node, key)
 }
 
 /// The triggers: `on:`, and `trigger: auto` of a workflow.
@@ -267,20 +339,29 @@ fn on(
     fields: &Fields<'_>,
     id: Option<&DefinitionId>,
     params: &[Param],
-    workflow: bool,
+    is_automatic: bool,
     decoder: &mut Decoder,
 ) -> Vec<Trigger> {
     let mut found = match fields.get("on") {
         Some(node) => trigger::triggers(node, id, params, decoder),
         None => Vec::new(),
     };
-    if workflow
-        && fields.one_of("trigger", TRIGGER, decoder) == Some(true)
-        && let (Some((_, node)), Some(id)) = (fields.entry("trigger"), id)
-    {
+    if is_automatic && let (Some((_, node)), Some(id)) = (fields.entry("trigger"), id) {
         found.push(trigger::automatic(id, params, node.span));
     }
     found
+}
+
+fn is_automatic(node: &Node, key: &str, decoder: &mut Decoder) -> bool {
+    decoder.one_of(node, key, TRIGGER).unwrap_or(false)
+}
+
+fn outputs(node: &Node, key: &str, decoder: &mut Decoder) -> ValueMap {
+    decoder.value_map(node, key, Secrets::Refused)
+}
+
+fn env(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<(String, Template)> {
+    decoder.environment(node, key)
 }
 
 /// The parameters that the prompts of a workflow imply.
@@ -297,18 +378,10 @@ fn inferred(outline: &Outline, decoder: &mut Decoder) -> Vec<Param> {
         );
         params.push(Param {
             name: name.text.to_string(),
-            kind: ParamType::String,
             required: true,
-            default: None,
-            prompt: None,
-            description: None,
-            one_of: Vec::new(),
-            pattern: None,
-            min: None,
-            max: None,
-            schema: None,
             inferred: true,
             span: name.span,
+            ..Param::default()
         });
     }
     params

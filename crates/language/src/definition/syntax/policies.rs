@@ -1,52 +1,58 @@
 //! Decodes `timeout:`, `retry:`, `recovery:` and `budget:`.
 
-use super::{Decoder, Fields, Node};
-use crate::definition::keys::choice_tables::RECOVERY_ACTION;
-use crate::definition::keys::step_parts;
+use super::{Decoder, Node};
+use crate::definition::keys::KeyType::Integer;
+use crate::definition::keys::keys;
+use crate::definition::model::duration_policy::{OUTCOMES, RETRY};
 use crate::definition::model::{
-    Backoff, RecoveryAction, RecoveryRule, RetryPolicy, Timeout, UNLIMITED_QUESTIONS,
+    Delays, Located, RecoveryAction, RecoveryKind, RecoveryRule, RetryPolicy, Timeout,
+    UNLIMITED_QUESTIONS,
 };
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{OutcomeKind, OutcomeSelector, SpecialistId};
-use std::time::Duration;
+
+keys! {
+    /// One rule of the recovery table. The first rule that matches the outcome and has attempts left applies.
+    struct RowKeys(): RECOVERY = ("recovery", "a row of `recovery`") {
+        /// Outcomes that the rule applies to; `*` is any.
+        on: Vec<OutcomeSelector> = "on" as OUTCOMES => outcomes, required, example("[transient, timeout]");
+        /// What follows the outcome.
+        action: Located<RecoveryKind> = "do", required, example("retry");
+        /// How often the rule applies.
+        max: Option<u32> = "max" as Integer(0, 1000), default("1; 1000 for `askUser`"), example("2");
+        /// Id of the specialist for `switchSpecialist`.
+        to: Option<Located<String>> = "to", example("senior");
+    } with {
+        /// How long it waits before the attempt.
+        delays: Delays,
+    }
+}
+
+fn outcomes(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<OutcomeSelector>> {
+    Some(decoder.outcomes(node))
+}
+
+/// Decodes `timeout:`: a duration for one attempt, or `{attempt, idle}`.
+pub(super) fn timeout(node: &Node, key: &str, decoder: &mut Decoder) -> Timeout {
+    if node.as_map().is_none() {
+        return Timeout { attempt: decoder.duration(node, key), idle: None };
+    }
+    Timeout::from_node(node, decoder).unwrap_or_default()
+}
 
 impl Decoder {
-    /// Decodes `timeout:`: a duration for one attempt, or `{attempt, idle}`.
-    pub(crate) fn timeout(&mut self, node: &Node) -> Timeout {
-        if node.as_map().is_none() {
-            return Timeout { attempt: self.duration(node, "timeout"), idle: None };
-        }
-        Timeout::from_node(node, self).unwrap_or_default()
-    }
-
     /// Decodes `retry:`. Without `on`, steps that run a process also retry after a non-zero exit.
     pub(crate) fn retry(&mut self, node: &Node, retries_exit: bool) -> Option<RetryPolicy> {
         if node.as_map().is_none() {
             self.wrong_type(node, "retry", "a map");
             return None;
         }
-        let fields = self.fields(node, &step_parts::RETRY)?;
-        let max = self.required(&fields, "max").and_then(|_| fields.integer("max", self));
-        let on = match fields.get("on") {
-            Some(node) => self.outcomes(node),
-            None => default_retries(retries_exit),
-        };
-        let delays = self.delays(&fields);
-        Some(RetryPolicy {
-            max: max?,
-            on,
-            backoff: delays.0.unwrap_or_default(),
-            initial: delays.1.unwrap_or(Duration::from_secs(1)),
-            max_delay: delays.2.unwrap_or(Duration::from_secs(60)),
-        })
-    }
-
-    pub(super) fn delays(
-        &mut self,
-        fields: &Fields<'_>,
-    ) -> (Option<Backoff>, Option<Duration>, Option<Duration>) {
-        let backoff = fields.choice("backoff", self);
-        (backoff, fields.duration("initial", self), fields.duration("maxDelay", self))
+        let fields = self.fields(node, &RETRY)?;
+        let mut policy = RetryPolicy::of(&fields, self)?;
+        if fields.get("on").is_none() {
+            policy.on = default_retries(retries_exit);
+        }
+        Some(policy)
     }
 
     /// Decodes `recovery:`, a list of rows.
@@ -59,70 +65,57 @@ impl Decoder {
     }
 
     fn recovery_row(&mut self, node: &Node, specialist: bool) -> Option<RecoveryRule> {
-        let fields = self.fields(node, &step_parts::RECOVERY)?;
-        let on = self.required(&fields, "on").map(|node| self.outcomes(node));
-        let action = self.required(&fields, "do");
-        let needs_specialist = action.and_then(|node| self.one_of(node, "do", RECOVERY_ACTION));
-        let name = action.and_then(Node::as_text).unwrap_or_default();
-        if let (Some(node), Some(true), false) = (action, needs_specialist, specialist) {
+        let fields = self.fields(node, &RECOVERY)?;
+        let row = RowKeys::of(&fields, self)?;
+        let kind = row.action.value;
+        let name = kind.as_str();
+        if kind.needs_specialist() && !specialist {
             let message = format!("`{name}` is only available for specialist steps");
             self.push(
-                Diagnostic::error(Code::MISPLACED_KEY, node.span, message)
+                Diagnostic::error(Code::MISPLACED_KEY, row.action.span, message)
                     .help("use `retry`, `askUser` or `fail`"),
             );
         }
-        let to = match name {
-            "switchSpecialist" => self.required_in(&fields, "to", "a row with `switchSpecialist`"),
-            _ => {
-                if let (Some(to), Some(_)) = (fields.get("to"), needs_specialist) {
-                    let message = format!("`to` is not available for `{name}`");
-                    self.push(
-                        Diagnostic::error(Code::MISPLACED_KEY, to.span, message)
-                            .help("remove it, or use `switchSpecialist`"),
-                    );
-                }
-                None
+        let switches = kind == RecoveryKind::SwitchSpecialist;
+        if switches {
+            self.required_in(&fields, "to", "a row with `switchSpecialist`");
+        } else if let Some(to) = fields.get("to") {
+            let message = format!("`to` is not available for `{name}`");
+            self.push(
+                Diagnostic::error(Code::MISPLACED_KEY, to.span, message)
+                    .help("remove it, or use `switchSpecialist`"),
+            );
+        }
+        let to = row.to.filter(|_| switches);
+        let span = to.as_ref().map_or(node.span, |to| to.span);
+        let action = match kind {
+            RecoveryKind::Retry => RecoveryAction::Retry,
+            RecoveryKind::Rework => RecoveryAction::Rework,
+            RecoveryKind::EscalateModel => RecoveryAction::EscalateModel,
+            RecoveryKind::ChangeStrategy => RecoveryAction::ChangeStrategy,
+            RecoveryKind::SwitchSpecialist => {
+                RecoveryAction::SwitchSpecialist(self.switched_to(&to?)?)
             }
+            RecoveryKind::AskUser => RecoveryAction::AskUser,
+            RecoveryKind::Fail => RecoveryAction::Fail,
         };
-        let max = fields.integer("max", self);
-        let delays = self.delays(&fields);
-        let span = to.map_or(node.span, |to| to.span);
-        let id = to.and_then(|node| self.switched_to(node));
-        let action = match name {
-            "retry" => RecoveryAction::Retry,
-            "rework" => RecoveryAction::Rework,
-            "escalateModel" => RecoveryAction::EscalateModel,
-            "changeStrategy" => RecoveryAction::ChangeStrategy,
-            "switchSpecialist" => RecoveryAction::SwitchSpecialist(id?),
-            "askUser" => RecoveryAction::AskUser,
-            "fail" => RecoveryAction::Fail,
-            _ => return None,
-        };
-        let once = if action == RecoveryAction::AskUser { UNLIMITED_QUESTIONS } else { 1 };
-        let max = max.unwrap_or(once);
-        let delayed = action == RecoveryAction::Retry || delays != (None, None, None);
-        let delay = delayed.then(|| RetryPolicy {
-            max,
-            on: Vec::new(),
-            backoff: delays.0.unwrap_or_default(),
-            initial: delays.1.unwrap_or(Duration::from_secs(1)),
-            max_delay: delays.2.unwrap_or(Duration::from_secs(60)),
-        });
-        Some(RecoveryRule { on: on?, action, max, delay, span })
+        let once = if kind == RecoveryKind::AskUser { UNLIMITED_QUESTIONS } else { 1 };
+        let delayed = Delays::KEYS.iter().any(|key| fields.get(key.name).is_some());
+        let delay = (delayed || kind == RecoveryKind::Retry).then_some(row.delays);
+        Some(RecoveryRule { on: row.on, action, max: row.max.unwrap_or(once), delay, span })
     }
 
-    fn switched_to(&mut self, node: &Node) -> Option<SpecialistId> {
-        let text = self.text(node, "to")?;
-        let id = SpecialistId::new(text);
+    fn switched_to(&mut self, to: &Located<String>) -> Option<SpecialistId> {
+        let id = SpecialistId::new(&to.value);
         if let Err(error) = &id {
-            let message = format!("`{text}` cannot be the id of a specialist");
+            let message = format!("`{}` cannot be the id of a specialist", to.value);
             let help = format!("use {}", error.expected);
-            self.push(Diagnostic::error(Code::BAD_ID, node.span, message).help(help));
+            self.push(Diagnostic::error(Code::BAD_ID, to.span, message).help(help));
         }
         id.ok()
     }
 
-    fn outcomes(&mut self, node: &Node) -> Vec<OutcomeSelector> {
+    pub(crate) fn outcomes(&mut self, node: &Node) -> Vec<OutcomeSelector> {
         let mut found = Vec::new();
         for item in self.list(node, "on") {
             let Some(text) = self.text(item, "on") else { continue };

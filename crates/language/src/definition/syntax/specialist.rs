@@ -1,23 +1,118 @@
 //! Decodes specialists (`kb.specialist/1`), and the keys that all forms of a specialist share.
 
-use super::coding_agent::coding_agent;
-use super::mcp::{allow_own, mcp_servers};
-use super::memory::memory_use;
-use super::model_choice::{brain, llm};
-use super::tool_security::specialist_security;
-use super::{Decoder, Fields, Node};
-use crate::definition::keys;
-use crate::definition::keys::choice_tables::{INPUT_POLICY, OUTPUT_FORMAT};
-use crate::definition::kind::profile_path;
-use crate::definition::model::{
-    Capability, Example, LoopLimits, LoopPhases, Retrieval, Specialist,
+use super::allow_list::AllowList;
+use super::coding_agent::{AGENT_OF_SPECIALIST, coding_agent};
+use super::mcp::{SERVER_ITEM, allow_own, mcp_servers};
+use super::memory::{MEMORY_USE, memory_use};
+use super::model_choice::{BrainKeys, LlmKeys};
+use super::singleton::{SINGLETON, singleton};
+use super::specialist_parts::{
+    AgentLoop, CAPABILITY, CONTEXT, Context, Display, Input, Limits, Output, capabilities, context,
 };
-use crate::definition::schema::Schema;
-use crate::definition::settings::GlobalLimits;
+use super::tool_security::specialist_security;
+use super::{Decoder, Fields, KeyValue, Node, Unread};
+use crate::definition::keys::KeyType::{
+    self, Boolean, Choice, Constant, Integer, List, Map, OneOf, Scalar, Text,
+};
+use crate::definition::keys::{choice, choice_table, keys};
+use crate::definition::kind::profile_path;
+use crate::definition::model::{ContextProfile, Example, NetworkAccess, Specialist};
+use crate::definition::settings::{GlobalLimits, SECURITY};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{Digest, SpecialistId};
-use std::time::Duration;
 use unicode_normalization::UnicodeNormalization;
+
+keys! {
+    /// A specialist: YAML in `.kb/specialists/ID.yml` or `.kb/specialists/ID/specialist.yml`.
+    struct SpecialistKeys(): SPECIALIST = ("specialist", "a specialist") {
+        /// Kind of the file and version of the language.
+        _schema: Unread = "schema" as Constant("kb.specialist/1"), required, example("kb.specialist/1");
+        /// Unique id of the specialist.
+        _id: Unread = "id" as Text, required, example("implementer");
+        /// The coding agent that does the work in place of a model that `kb` calls: a name, or a map.
+        _agent: Unread = "agent" as AGENT_OF_SPECIALIST, example("opencode");
+    } with {
+        /// What profiles have too.
+        common: CommonKeys,
+        /// What all forms have.
+        all: AllForms,
+    }
+
+    /// What specialists and profiles share.
+    pub(super) struct CommonKeys() {
+        /// Display name.
+        name: Option<String> = "name", default("the id"), example("Reviewer");
+        /// Version, for display.
+        version: Option<String> = "version" as Scalar => scalar, example("\"1.0\"");
+        /// Description shown in lists.
+        description: Option<String> = "description", example("Reviews Rust code");
+        /// How the specialist is shown.
+        display: Option<Display> = "display", example("{name: Writer}");
+        /// System prompt.
+        prompt: Option<String> = "role", example("You review Rust code.");
+        /// How much of its conversation the model sees: lengths of tool results, and when older messages become a summary. A map sets more context.
+        context: Context = "context" as OneOf(const { &[choice::<ContextProfile>(), Map(&CONTEXT)] }) => context,
+            default("`llm.context` of the settings"), example("standard");
+        /// Context that is part of every prompt.
+        static_context: Option<String> = "staticContext", example("The project uses Rust 2024.");
+        /// Examples of past tasks for the prompt.
+        examples: Vec<Example> = "examples" as List(const { &Example::MAP }) => examples,
+            example("[{task: Rename a flag, approach: Search and edit, outcome: 3 files changed}]");
+        /// Choice of the model.
+        llm: Option<LlmKeys> = "llm", example("{tier: small}");
+        /// Limits of one attempt.
+        limits: Option<Limits> = "limits", example("{maxSteps: 10}");
+        /// Number of calls after which one turn must answer without tools.
+        forced_reasoning: Option<u32> = "forcedReasoningInterval" as Integer(1, 100), default("never");
+        /// Gives an attempt phases: understand, plan, execute, critique, finish.
+        agent_loop: Option<AgentLoop> = "agentLoop", example("{maxIterations: 3}");
+        /// Allow-list of tools; globs such as `fs:*` are allowed.
+        _tools: Unread = "tools" as AllowList::TYPE, default("no tools"), example("[fs:read, \"fs:*\"]");
+        /// Network of its commands and of the commands that check its work: a private loopback interface, none, or that of this machine.
+        network: NetworkAccess = "network", default("loopback");
+        /// Rules for the prompt.
+        constraints: Vec<String> = "constraints", example("[Do not change public names]");
+        /// What the specialist can do. A step calls an entry that is a map by its name (`capability`).
+        _capabilities: Unread = "capabilities" as CAPABILITIES, example("[review code]");
+        /// Input of the specialist.
+        input: Option<Input> = "input";
+        /// `strict` makes invalid input an error.
+        strict_input: bool = "inputPolicy" as Choice(INPUT_POLICY_NAMES) => input_policy, default("warn");
+        /// Output of the specialist.
+        output: Option<Output> = "output", example("{schema: {files: \"string[]\"}}");
+        /// Model and system prompt in one map; the same as `llm` and `role`.
+        brain: Option<BrainKeys> = "brain", example("{model: gpt-4o}");
+        /// MCP servers whose tools it can call: definitions, or names of servers of the settings. Without an entry in `tools`, all tools of a server are on its allow-list.
+        _mcp_servers: Unread = "mcpServers" as List(const { &SERVER_ITEM }), example("[{name: files, command: mcp-files}]");
+        /// How it uses what is remembered across runs.
+        _memory: Unread = "memory" as Map(&MEMORY_USE), example("{read: [fact, pitfall], propose: true}");
+    }
+
+    /// What all forms of a specialist share.
+    pub(super) struct AllForms() {
+        /// Restrictions of its tools, in addition to those of the settings.
+        _security: Unread = "security" as Map(&SECURITY), example("{tools: {fs:write: {allowed_paths: [\"docs/**\"]}}}");
+        /// Limits of tool calls and model calls, in addition to those of the settings.
+        global_limits: Option<GlobalLimits> = "globalLimits", example("{maxToolCallsPerTask: 20}");
+        /// Progress events at an interval.
+        _progress_heartbeat: Unread = "progressHeartbeat", example("30s"), planned;
+        /// Whether at most one attempt of the specialist runs at a time, in all runs of the project. A step waits for its turn.
+        singleton: Option<String> = "singleton" as OneOf(const { &[Boolean, Map(&SINGLETON)] }) => singleton,
+            default("false"), example("true");
+    }
+}
+
+choice_table! {
+    /// `inputPolicy`: whether invalid input is an error.
+    INPUT_POLICY, INPUT_POLICY_NAMES: bool = {
+        "warn" => false,
+        "strict" => true,
+    }
+}
+
+/// `capabilities`: names, and maps that steps can call.
+pub(super) const CAPABILITIES: KeyType =
+    OneOf(const { &[Text, List(const { &OneOf(const { &[Text, Map(&CAPABILITY)] }) })] });
 
 /// Decodes a specialist file (`kb.specialist/1`).
 pub(crate) fn specialist(
@@ -26,16 +121,19 @@ pub(crate) fn specialist(
     digest: Digest,
     decoder: &mut Decoder,
 ) -> Option<Specialist> {
-    let fields = decoder.fields(root, &keys::specialist::SPECIALIST)?;
+    let fields = decoder.fields(root, &SPECIALIST)?;
     decoder.schema_version(&fields, "kb.specialist/1", "a specialist");
     let node = decoder.required(&fields, "id");
     let id = node.and_then(|node| Some((decoder.specialist_id(node)?, node.span)));
     let placeholder = SpecialistId::new("_").or_else(|_| SpecialistId::new("a")).ok()?;
     let mut found = Specialist::bare(placeholder, fields.span, path, digest);
+    let own = SpecialistKeys::of(&fields, decoder);
     coding_agent(&fields, &mut found, decoder);
-    common(&fields, &mut found, decoder);
+    with_tools(&fields, &mut found, decoder);
     limits_of_texts(&fields, decoder);
-    let (id, span) = id?;
+    let ((id, span), own) = (id?, own?);
+    own.common.set(&mut found);
+    own.all.set(&mut found);
     if found.name.is_empty() {
         found.name = id.to_string();
     }
@@ -64,39 +162,13 @@ fn limits_of_texts(fields: &Fields<'_>, decoder: &mut Decoder) {
     }
 }
 
-/// Decodes the keys that all forms of a specialist share.
-pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
-    found.name = fields.text("name", decoder).unwrap_or_default();
-    found.version =
-        fields.get("version").and_then(|n| decoder.scalar(n, "version")).map(str::to_owned);
-    found.description = fields.text("description", decoder);
-    if let Some(node) = fields.get("display") {
-        display(node, found, decoder);
-    }
-    found.role = fields.text("role", decoder).unwrap_or_default();
-    found.static_context = fields.text("staticContext", decoder);
-    if let Some(node) = fields.get("context") {
-        context(node, found, decoder);
-    }
-    found.examples = fields.get("examples").map(|node| examples(node, decoder)).unwrap_or_default();
-    if let Some(node) = fields.get("llm") {
-        llm(node, found, decoder);
-    }
-    if let Some(node) = fields.get("brain") {
-        brain(node, found, decoder);
-    }
-    let steps_given =
-        fields.get("limits").is_some_and(|node| limits(node, &mut found.limits, decoder));
-    if let Some(node) = fields.get("agentLoop") {
-        agent_loop(node, &mut found.limits, steps_given, decoder);
-    }
-    let interval = fields.integer("forcedReasoningInterval", decoder);
-    found.limits.forced_reasoning_interval = interval.or(found.limits.forced_reasoning_interval);
+/// Decodes the keys that depend on the tools of the specialist: its servers, its allow-list, and what refers to them.
+pub(super) fn with_tools(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut Decoder) {
     if let Some(node) = fields.get("mcpServers") {
         mcp_servers(node, found, decoder);
     }
     if let Some(node) = fields.get("tools") {
-        decoder.tools(node, found);
+        decoder.allow_list(node).add_to(found);
     }
     allow_own(fields.get("tools"), found, decoder);
     if let Some(node) = fields.get("memory") {
@@ -105,27 +177,56 @@ pub(crate) fn common(fields: &Fields<'_>, found: &mut Specialist, decoder: &mut 
     if let Some(node) = fields.get("security") {
         specialist_security(node, found, decoder);
     }
-    let limits = fields.get("globalLimits").and_then(|node| GlobalLimits::from_node(node, decoder));
-    if let Some(limits) = limits {
-        found.global = found.global.narrowed_by(&limits);
-    }
-    found.network = fields.choice("network", decoder).unwrap_or_default();
-    found.constraints = fields.texts("constraints", decoder);
     if let Some(node) = fields.get("capabilities") {
         capabilities(node, found, decoder);
     }
-    if let Some(node) = fields.get("input") {
-        let inner = decoder.fields(node, &keys::specialist::INPUT);
-        let schema = inner.and_then(|inner| inner.get("schema"));
-        found.input_schema = schema.and_then(|node| Schema::decode(node, decoder));
-    }
-    found.strict_input = fields.one_of("inputPolicy", INPUT_POLICY, decoder).unwrap_or(false);
-    if let Some(node) = fields.get("output") {
-        found.output_schema = output(node, decoder);
-    }
-    found.singleton = decoder.singleton(fields);
-    decoder.unsupported(fields);
     found.not_yet.append(&mut decoder.refused);
+}
+
+impl CommonKeys {
+    /// Applies the keys that have values of their own.
+    pub(super) fn set(self, found: &mut Specialist) {
+        found.name = self.name.unwrap_or_default();
+        found.version = self.version;
+        found.description = self.description;
+        if let Some(display) = self.display {
+            display.set(found);
+        }
+        found.role = self.prompt.unwrap_or_default();
+        found.static_context = self.static_context;
+        self.context.set(found);
+        found.examples = self.examples;
+        if let Some(llm) = self.llm {
+            llm.set(&mut found.model);
+        }
+        if let Some(brain) = self.brain {
+            brain.set(found);
+        }
+        let steps_given = self.limits.as_ref().is_some_and(|limits| limits.max_steps.is_some());
+        if let Some(limits) = self.limits {
+            limits.set(&mut found.limits);
+        }
+        if let Some(phases) = self.agent_loop {
+            phases.set(&mut found.limits, steps_given);
+        }
+        let interval = self.forced_reasoning.or(found.limits.forced_reasoning_interval);
+        found.limits.forced_reasoning_interval = interval;
+        found.network = self.network;
+        found.constraints = self.constraints;
+        found.input_schema = self.input.and_then(|input| input.schema);
+        found.strict_input = self.strict_input;
+        found.output_schema = self.output.and_then(|output| output.schema);
+    }
+}
+
+impl AllForms {
+    /// Applies the keys that have values of their own.
+    pub(super) fn set(self, found: &mut Specialist) {
+        if let Some(limits) = self.global_limits {
+            found.global = found.global.narrowed_by(&limits);
+        }
+        found.singleton = self.singleton;
+    }
 }
 
 /// Sets the system prompt of a specialist without one from its name and description.
@@ -155,133 +256,19 @@ impl Decoder {
     }
 }
 
-/// Decodes `display:`.
-pub(crate) fn display(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
-    let Some(fields) = decoder.fields(node, &keys::specialist::DISPLAY) else { return };
-    if let Some(name) = fields.text("name", decoder) {
-        found.name = name;
-    }
-    if let Some(description) = fields.text("description", decoder) {
-        found.description = Some(description);
-    }
-    found.emoji = fields.text("emoji", decoder);
-    decoder.unsupported(&fields);
-}
-
-/// Decodes `context:`, a profile or a map. `context.system` is the system prompt, or additional context next to a `role`.
-fn context(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
-    if node.as_text().is_some() {
-        found.context = decoder.choice(node, "context");
-        return;
-    }
-    let Some(fields) = decoder.fields(node, &keys::context::CONTEXT) else { return };
-    found.context = fields.choice("profile", decoder);
-    found.retrieval = fields.get("rag").and_then(|node| retrieval(node, decoder));
-    if let Some(system) = fields.text("system", decoder) {
-        if found.role.is_empty() {
-            found.role = system;
-        } else {
-            let rest = found.static_context.take().unwrap_or_default();
-            found.static_context = Some(format!("{system}\n{rest}").trim_end().to_owned());
-        }
-    }
-    decoder.unsupported(&fields);
-}
-
-/// Decodes `context.rag`; `None` if it is not enabled.
-fn retrieval(node: &Node, decoder: &mut Decoder) -> Option<Retrieval> {
-    let fields = decoder.fields(node, &keys::context::RAG)?;
-    let enabled = fields.boolean("enabled", decoder).unwrap_or(true);
-    let scope = fields.text("scope", decoder);
-    let max_chunks = fields.integer("maxChunks", decoder).unwrap_or(5);
-    enabled.then_some(Retrieval { scope, max_chunks })
-}
-
-fn examples(node: &Node, decoder: &mut Decoder) -> Vec<Example> {
+fn examples(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<Example> {
     let Some(items) = node.as_seq() else {
-        decoder.wrong_type(node, "examples", "a list of `{task, approach, outcome}`");
+        decoder.wrong_type(node, key, "a list of `{task, approach, outcome}`");
         return Vec::new();
     };
     items.iter().filter_map(|item| Example::from_node(item, decoder)).collect()
 }
 
-/// Decodes `limits:`. Returns whether it has `maxSteps`.
-fn limits(node: &Node, limits: &mut LoopLimits, decoder: &mut Decoder) -> bool {
-    let Some(fields) = decoder.fields(node, &keys::specialist::LIMITS) else { return false };
-    let steps = fields.integer("maxSteps", decoder);
-    limits.max_steps = steps.unwrap_or(limits.max_steps);
-    limits.max_tool_calls =
-        fields.integer("maxToolCalls", decoder).unwrap_or(limits.max_tool_calls);
-    if let Some(millis) = fields.integer("timeoutMs", decoder) {
-        limits.timeout = Duration::from_millis(u64::from(millis));
-    }
-    limits.timeout = fields.duration("timeout", decoder).unwrap_or(limits.timeout);
-    limits.forced_reasoning_interval = fields.integer("forcedReasoningInterval", decoder);
-    steps.is_some()
+fn input_policy(node: &Node, key: &str, decoder: &mut Decoder) -> bool {
+    decoder.one_of(node, key, INPUT_POLICY).unwrap_or(false)
 }
 
-/// Decodes `agentLoop:`. Without `maxSteps`, the maximum of model calls follows from its limits.
-pub(crate) fn agent_loop(
-    node: &Node,
-    limits: &mut LoopLimits,
-    steps_given: bool,
-    decoder: &mut Decoder,
-) {
-    let Some(fields) = decoder.fields(node, &keys::specialist::AGENT_LOOP) else { return };
-    let calls = fields.integer("maxToolCalls", decoder);
-    limits.max_tool_calls = calls.unwrap_or(limits.max_tool_calls);
-    let phases = LoopPhases {
-        rounds: fields.integer("maxIterations", decoder).unwrap_or(5),
-        critique: fields.boolean("enableSelfCritique", decoder).unwrap_or(true),
-    };
-    limits.phases = Some(phases);
-    if !steps_given {
-        limits.max_steps = phases.model_calls(limits.max_tool_calls);
-    }
-}
-
-/// Decodes `capabilities:`: names, or maps with a `name`, which steps can call.
-pub(crate) fn capabilities(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
-    for item in decoder.list(node, "capabilities") {
-        if item.as_map().is_none() {
-            let name = decoder.text(item, "capabilities").map(str::to_owned);
-            found.capabilities.extend(name);
-            continue;
-        }
-        if let Some(own) = capability(item, found, decoder) {
-            let description = own.description.as_ref().map(|text| format!(": {text}"));
-            found.capabilities.push(own.name.clone() + &description.unwrap_or_default());
-            found.callable.push(own);
-        }
-    }
-}
-
-fn capability(node: &Node, found: &mut Specialist, decoder: &mut Decoder) -> Option<Capability> {
-    let fields = decoder.fields(node, &keys::specialist::CAPABILITY)?;
-    let name = decoder.required(&fields, "name").and_then(|node| decoder.text(node, "name"));
-    let mut schema = |key: &str| fields.get(key).and_then(|node| Schema::decode(node, decoder));
-    let (input_schema, output_schema) = (schema("inputSchema"), schema("outputSchema"));
-    if let Some(node) = fields.get("toolsRequired") {
-        let mut required = Specialist::bare(found.id.clone(), node.span, &found.path, found.digest);
-        decoder.tools(node, &mut required);
-        for tool in required.tools.iter().filter(|tool| !found.tools.contains(tool)) {
-            let message = format!("the capability requires `{tool}`, which is not in `tools`");
-            let help = format!("add `{tool}` to `tools` of the specialist");
-            decoder.push(Diagnostic::error(Code::BAD_SETTING, node.span, message).help(help));
-        }
-    }
-    let description = fields.text("description", decoder);
-    let prompt = fields.text("promptTemplate", decoder);
-    decoder.unsupported(&fields);
-    Some(Capability { name: name?.to_owned(), description, input_schema, output_schema, prompt })
-}
-
-fn output(node: &Node, decoder: &mut Decoder) -> Option<Schema> {
-    let fields = decoder.fields(node, &keys::specialist::OUTPUT)?;
-    if let (Some(node), Some(false)) =
-        (fields.get("format"), fields.one_of("format", OUTPUT_FORMAT, decoder))
-    {
-        decoder.unused("output.format", node.span);
-    }
-    fields.get("schema").and_then(|node| Schema::decode(node, decoder))
+/// Decodes a text, number or boolean as text.
+pub(super) fn scalar(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
+    decoder.scalar(node, key).map(str::to_owned)
 }

@@ -3,13 +3,13 @@
 use super::for_each::items;
 use super::outline::variables;
 use super::repeat::checks_of_loop;
+use super::step_keys::{STEP, StepKeys};
+use super::step_output::output_schema;
 use super::verify::{default_verify, verify};
 use super::{Decoder, Fields, Node, Secrets, Value};
-use crate::definition::keys;
 use crate::definition::kind::{self, Kind, StepKind, kinds};
-use crate::definition::model::{Budget, Step, StepDetails, StepPhase, Verify};
-use crate::definition::schema::Schema;
-use crate::expression::{Expression, Reference, Root, Template, ValueMap};
+use crate::definition::model::{Step, StepDetails, StepPhase, Verify};
+use crate::expression::{Template, ValueMap};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 use kb_base::value::StepId;
 
@@ -20,7 +20,7 @@ pub(crate) fn step(
     defaults: Option<&Fields<'_>>,
     decoder: &mut Decoder,
 ) -> Option<Step> {
-    let mut fields = decoder.fields(node, &keys::step::STEP)?;
+    let mut fields = decoder.fields(node, &STEP)?;
     let id = decoder.required(&fields, "id");
     let id_text = id.and_then(|node| decoder.text(node, "id"));
     let kind = one_kind(&fields, defaults, id_text, decoder);
@@ -181,7 +181,7 @@ fn inherit<'n>(fields: &mut Fields<'n>, defaults: &Fields<'n>, kind: Option<&Kin
         "merge" if in_project => false,
         key if is_kind(key) => !has_kind,
         key => {
-            let only = keys::step::STEP.key(key).map_or(&[][..], |spec| spec.only);
+            let only = STEP.key(key).map_or(&[][..], |spec| spec.only);
             kind.is_none_or(|kind| belongs(key, only, kind))
         }
     });
@@ -237,37 +237,31 @@ fn body(
     if specialist && decoder.judges_answers {
         verify.iter_mut().for_each(Verify::add_judge);
     }
-    let depends_on = depends_on(fields, decoder);
-    let condition = fields.get("condition").and_then(|node| condition(node, decoder));
-    let run_if = fields.choice("runIf", decoder).unwrap_or_default();
-    let on_error = fields.choice("onError", decoder).unwrap_or_default();
+    let own = StepKeys::part(fields, decoder)?;
     let retries_exit = kind.is_some_and(|kind| kind.rules.retries_exit);
     decoder.is_code = is_shell_tool(fields);
     let input = fields.get("input").and_then(|node| decoder.value_template(node, secrets));
     decoder.is_code = false;
     let details = StepDetails {
-        name: fields.text("name", decoder).map(Into::into),
+        name: own.name.map(Into::into),
         input,
         verify: verify.map(Box::new),
-        timeout: fields.get("timeout").map(|node| decoder.timeout(node)).unwrap_or_default(),
+        timeout: own.timeout,
         retry: fields.get("retry").and_then(|node| decoder.retry(node, retries_exit)),
         recovery: fields.get("recovery").map(|node| decoder.recovery(node, specialist)),
-        budget: fields
-            .get("budget")
-            .and_then(|node| Budget::from_node(node, decoder))
-            .map(Box::new),
-        max_attempts: fields.integer("maxAttempts", decoder),
-        cache: fields.get("cache").and_then(|node| decoder.cache(node)).map(Box::new),
-        repeat: fields.get("loop").and_then(|node| decoder.repeat(node)).map(Box::new),
-        retry_safe: fields.boolean("retrySafe", decoder).unwrap_or(true),
+        budget: own.budget.map(Box::new),
+        max_attempts: own.max_attempts,
+        cache: own.cache.map(Box::new),
+        repeat: own.repeat.map(Box::new),
+        retry_safe: own.retry_safe,
         env: environment(own_env, defaults, decoder),
-        cwd: fields.get("cwd").and_then(|node| decoder.template(node, "cwd", Secrets::Refused)),
+        cwd: own.cwd,
         output_schema: output_schema(fields, decoder),
-        evidence: fields.choice("evidence", decoder),
-        sandbox: fields.get("sandbox").and_then(|node| decoder.step_sandbox(node)),
-        workspace: fields.choice("workspace", decoder),
+        evidence: own.evidence,
+        sandbox: own.sandbox,
+        workspace: own.workspace,
         merge: decoder.merge(fields),
-        locks: decoder.locks(fields),
+        locks: own.locks,
         hook: None,
         not_yet: std::mem::take(&mut decoder.refused),
     };
@@ -278,54 +272,14 @@ fn body(
         id: StepId::new("_").ok()?,
         kind: decoded_kind.or_else(stand_in)?,
         phase: StepPhase::Main,
-        depends_on,
-        condition,
-        run_if,
-        on_error,
+        depends_on: own.depends_on,
+        condition: own.condition,
+        run_if: own.run_if,
+        on_error: own.on_error,
         for_each: None,
         details: details.non_default(),
         span: fields.span,
     })
-}
-
-/// Decodes `condition:`. It is evaluated once, before there are items, so it cannot read one.
-fn condition(node: &Node, decoder: &mut Decoder) -> Option<Expression> {
-    let condition = decoder.expression(node, "condition")?;
-    let of_item = |reference: &&Reference| matches!(reference.root, Root::Item | Root::Index);
-    if let Some(found) = condition.references().iter().find(of_item) {
-        let name = match found.root {
-            Root::Index => "index",
-            _ => decoder.names.item.as_deref().unwrap_or("item"),
-        };
-        let message = format!(
-            "`{name}` is not available in a condition, which is evaluated once for all items"
-        );
-        let help = "filter the list itself, such as `forEach: \"{{ files | selectattr('changed') | list }}\"`";
-        decoder.push(
-            Diagnostic::error(Code::NAME_OUT_OF_SCOPE, found.span, message)
-                .caption("evaluated before there are items")
-                .help(help),
-        );
-        return None;
-    }
-    Some(condition)
-}
-
-fn depends_on(fields: &Fields<'_>, decoder: &mut Decoder) -> Box<[(StepId, Span)]> {
-    let Some(node) = fields.get("dependsOn") else { return Box::default() };
-    let mut found = Vec::new();
-    for item in decoder.list(node, "dependsOn") {
-        let Some(text) = decoder.text(item, "dependsOn") else { continue };
-        match StepId::new(text) {
-            Ok(id) => found.push((id, item.span)),
-            Err(error) => {
-                let message = format!("`{text}` cannot be the id of a step");
-                let help = format!("use {}", error.expected);
-                decoder.push(Diagnostic::error(Code::BAD_ID, item.span, message).help(help));
-            }
-        }
-    }
-    found.into()
 }
 
 /// The defaults' variables that the step does not set itself, then its own.
@@ -345,15 +299,4 @@ fn environment(
 /// Whether the input of the step is for a shell.
 fn is_shell_tool(fields: &Fields<'_>) -> bool {
     fields.get("tool").and_then(Node::as_text).is_some_and(|tool| tool.starts_with("shell"))
-}
-
-fn output_schema(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<Schema> {
-    let short = fields.get("outputs").map(|node| decoder.texts(node, "outputs"));
-    match fields.get("output") {
-        Some(node) => {
-            let inner = decoder.fields(node, &keys::step_parts::STEP_OUTPUT)?;
-            inner.get("schema").and_then(|node| Schema::decode(node, decoder))
-        }
-        None => short.map(|keys| Schema::of_texts(keys.iter().map(String::as_str))),
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::{Decoder, Node};
 use crate::definition::model::Specialist;
-use crate::definition::settings::{SecuritySettings, ToolRules, tool_rules};
+use crate::definition::settings::{SecuritySettings, ToolRules};
 
 /// Decodes `security` of a specialist: `{tools: {…}}`, in the form of agent files.
 pub(crate) fn specialist_security(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
@@ -11,12 +11,8 @@ pub(crate) fn specialist_security(node: &Node, found: &mut Specialist, decoder: 
     add_rules(&own.tools, found);
 }
 
-/// Decodes `tools.security` of the `agent:` form.
-pub(crate) fn agent_tool_security(node: &Node, found: &mut Specialist, decoder: &mut Decoder) {
-    add_rules(&tool_rules(node, "security", decoder), found);
-}
-
-fn add_rules(own: &ToolRules, found: &mut Specialist) {
+/// Adds restrictions to those that it has.
+pub(super) fn add_rules(own: &ToolRules, found: &mut Specialist) {
     let rules = own.narrowed_by(&found.security.take().unwrap_or_default());
     found.security = (rules != ToolRules::default()).then(|| Box::new(rules));
 }

@@ -1,17 +1,90 @@
 //! Decodes `on:`, the triggers of a playbook. Start at [`triggers`].
 
 use super::trigger_schedule as schedule;
-use super::trigger_values::{constants, payload, require_values, when};
-use super::{Decoder, Fields, Node};
+use super::trigger_values::{
+    CommonKeys, NAME_PATTERN, constants, named, overlap_key, payload, payload_key, require_values,
+    when, when_key,
+};
+use super::{Decoder, Fields, Node, Unread};
 use crate::definition::check::pattern;
-use crate::definition::keys::KeyTable;
-use crate::definition::keys::trigger as keys;
+use crate::definition::keys::KeyType::{ListOrOne, Map, OneOf, Pattern, Text};
+use crate::definition::keys::{KeySpec, choice, keys};
+use crate::definition::model::trigger::SIGNATURE;
 use crate::definition::model::{
-    FileTrigger, HeaderSignature, Param, ParamType, PayloadPath, RunEnd, RunTrigger, Trigger,
-    TriggerSource, Webhook, WebhookForm, is_topic,
+    FileTrigger, HeaderSignature, Located, NamedForm, Param, ParamType, PayloadPath, RunEnd,
+    RunTrigger, Trigger, TriggerSource, Webhook, WebhookForm, is_topic,
 };
 use kb_base::diagnostic::{Code, Diagnostic, Span};
 use kb_base::value::{DefinitionId, JsonMap};
+
+keys! {
+    /// Triggers of a playbook. A trigger starts runs once a person has enabled it with `kb trigger enable` and while `kb serve` runs.
+    struct KindKeys(): TRIGGERS = ("on", "`on`") {
+        /// Times at which a run starts.
+        _schedule: Unread = "schedule" as ListOrOne(const { &OneOf(const { &[Text, Map(&schedule::SCHEDULE)] }) }),
+            example("\"0 6 * * *\"");
+        /// HTTP requests that start a run.
+        _webhook: Unread = "webhook" as ListOrOne(const { &Map(&WEBHOOK) }), example("{secret: GITHUB_HOOK, form: github}");
+        /// New and changed files that start a run.
+        _file: Unread = "file" as ListOrOne(const { &OneOf(const { &[Text, Map(&FILE)] }) }), example("\"inbox/*.csv\"");
+        /// Messages of other runs that start a run.
+        _message: Unread = "message" as ListOrOne(const { &OneOf(const { &[Text, Map(&MESSAGE)] }) }), example("orders");
+        /// Ends of other runs that start a run.
+        _run: Unread = "run" as ListOrOne(const { &OneOf(const { &[Text, Map(&RUN)] }) }), example("build");
+    }
+
+    /// Signed HTTP requests to `/hooks/PATH` of `kb serve`.
+    struct WebhookKeys(): WEBHOOK = ("webhook", "`webhook`", also CommonKeys::KEYS, also OF_WEBHOOKS) {
+        /// Last part of the address.
+        path: Option<String> = "path" as Pattern(NAME_PATTERN) => path, default("the id of the playbook"), example("deploy");
+        /// How requests are signed: by Standard Webhooks, in the form of a service, or as a map says.
+        form: WebhookForm = "form" as OneOf(const { &[choice::<NamedForm>(), Map(&SIGNATURE)] }) => form,
+            default("standard"), example("slack");
+        /// Names of secrets of the settings that sign requests; two while one replaces the other.
+        secrets: Vec<String> = "secret" as ListOrOne(&Text) => secrets, required, example("GITHUB_HOOK");
+    }
+
+    /// Files. A text is short for `{paths: TEXT}`.
+    struct FileKeys(): FILE = ("fileTrigger", "`file`", also CommonKeys::KEYS, also OF_FILES) {
+        /// Globs of paths relative to the project root.
+        paths: TriggerSource = "paths" as ListOrOne(&Text) => paths, required, example("\"inbox/*.csv\"");
+    }
+
+    /// Messages of a topic. A text is short for `{topic: TEXT}`.
+    struct MessageKeys(): MESSAGE = ("message", "`message`", also CommonKeys::KEYS, also OF_MESSAGES) {
+        /// The topic.
+        source: TriggerSource = "topic" as Pattern("^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$") => topic, required, example("orders");
+    }
+
+    /// Ends of runs of another playbook. A text is short for `{playbook: TEXT}`.
+    struct RunKeys(): RUN = ("runTrigger", "`run`", also CommonKeys::KEYS, also OF_RUNS) {
+        /// Id of the playbook whose runs count.
+        playbook: Located<DefinitionId> = "playbook" as Text => playbook, required, example("build");
+        /// Which ends count.
+        statuses: Option<Vec<RunEnd>> = "status", default("succeeded");
+    }
+}
+
+const OF_WEBHOOKS: &[KeySpec] = &[
+    payload_key("{issue: issue.number}"),
+    when_key("\"headers['x-github-event'] == 'push'\""),
+    overlap_key("queueAll"),
+];
+const OF_FILES: &[KeySpec] = &[
+    payload_key("{file: path}"),
+    when_key("\"payload.path != 'inbox/draft.csv'\""),
+    overlap_key("queueAll"),
+];
+const OF_MESSAGES: &[KeySpec] = &[
+    payload_key("{order: message.id}"),
+    when_key("\"payload.message.total > 100\""),
+    overlap_key("queueAll"),
+];
+const OF_RUNS: &[KeySpec] = &[
+    payload_key("{text: outputs.text}"),
+    when_key("\"payload.outputs.failed == 0\""),
+    overlap_key("queueAll"),
+];
 
 /// Decodes `on:`; `id` is the id of the playbook.
 pub(crate) fn triggers(
@@ -20,7 +93,7 @@ pub(crate) fn triggers(
     params: &[Param],
     decoder: &mut Decoder,
 ) -> Vec<Trigger> {
-    let Some(fields) = decoder.fields(node, &keys::TRIGGERS) else { return Vec::new() };
+    let Some(fields) = decoder.fields(node, &TRIGGERS) else { return Vec::new() };
     decoder.unsupported(&fields);
     let mut found: Vec<Trigger> = Vec::new();
     for (spec, _, node) in fields.iter() {
@@ -74,28 +147,50 @@ fn trigger(
     params: &[Param],
     decoder: &mut Decoder,
 ) -> Option<Trigger> {
-    let (table, short): (&'static KeyTable, &'static str) = match kind {
-        "schedule" => (&keys::SCHEDULE, "cron"),
-        "webhook" => (&keys::WEBHOOK, ""),
-        "file" => (&keys::FILE, "paths"),
-        "message" => (&keys::MESSAGE, "topic"),
-        _ => (&keys::RUN, "playbook"),
-    };
-    if short.is_empty() || node.as_map().is_some() {
-        let fields = decoder.fields(node, table)?;
-        let source = if kind == "schedule" {
-            schedule::of_map(node, &fields, decoder)
-        } else {
-            let main = decoder.required(&fields, short_or(short, "secret")).cloned();
-            main.and_then(|main| source(kind, &main, Some(&fields), id, decoder))
+    if kind == "webhook" || node.as_map().is_some() {
+        let (fields, source) = match kind {
+            "schedule" => {
+                let fields = decoder.fields(node, &schedule::SCHEDULE)?;
+                let source = schedule::of_map(node, &fields, decoder);
+                (fields, source)
+            }
+            "webhook" => {
+                let fields = decoder.fields(node, &WEBHOOK)?;
+                let source = WebhookKeys::of(&fields, decoder);
+                let source = source.and_then(|own| {
+                    let path = own.path.or_else(|| id.map(DefinitionId::to_string))?;
+                    let (form, secrets) = (own.form, own.secrets);
+                    Some(TriggerSource::Webhook(Webhook { path, form, secrets }))
+                });
+                (fields, source)
+            }
+            "file" => {
+                let fields = decoder.fields(node, &FILE)?;
+                let source = FileKeys::of(&fields, decoder).map(|own| own.paths);
+                (fields, source)
+            }
+            "message" => {
+                let fields = decoder.fields(node, &MESSAGE)?;
+                let source = MessageKeys::of(&fields, decoder).map(|own| own.source);
+                (fields, source)
+            }
+            _ => {
+                let fields = decoder.fields(node, &RUN)?;
+                let source = RunKeys::of(&fields, decoder);
+                let source = source.map(|own| of_run(own.playbook, own.statuses));
+                (fields, source)
+            }
         };
-        let trigger = common(kind, source, &fields, node.span, params, decoder);
-        return trigger;
+        return common(kind, source, &fields, node.span, params, decoder);
     }
-    let source = source(kind, node, None, id, decoder)?;
-    let name = kind.to_owned();
+    let source = match kind {
+        "schedule" => schedule::of_text(node, decoder),
+        "file" => paths(node, "paths", decoder),
+        "message" => topic(node, "topic", decoder),
+        _ => playbook(node, "playbook", decoder).map(|playbook| of_run(playbook, None)),
+    }?;
     let trigger = Trigger {
-        name,
+        name: kind.to_owned(),
         overlap: source.default_overlap(),
         source,
         when: None,
@@ -108,62 +203,41 @@ fn trigger(
     Some(trigger)
 }
 
-fn short_or(short: &'static str, other: &'static str) -> &'static str {
-    if short.is_empty() { other } else { short }
+fn of_run(playbook: Located<DefinitionId>, statuses: Option<Vec<RunEnd>>) -> TriggerSource {
+    let Located { value: playbook, span } = playbook;
+    let statuses = statuses.unwrap_or_else(|| vec![RunEnd::Succeeded]);
+    TriggerSource::Run(RunTrigger { playbook, statuses, span })
 }
 
-/// What a trigger reacts to. `main` is the value of its main key, `fields` are its other keys.
-fn source(
-    kind: &str,
-    main: &Node,
-    fields: Option<&Fields<'_>>,
-    id: Option<&DefinitionId>,
-    decoder: &mut Decoder,
-) -> Option<TriggerSource> {
-    match kind {
-        "schedule" => schedule::of_text(main, decoder),
-        "webhook" => webhook(main, fields?, id, decoder),
-        "file" => {
-            let paths: Vec<String> = decoder.texts(main, "paths");
-            paths.iter().for_each(|path| pattern::project_glob(path, main.span, decoder));
-            (!paths.is_empty()).then_some(TriggerSource::File(FileTrigger { paths }))
-        }
-        "message" => {
-            let topic = decoder.text(main, "topic")?.to_owned();
-            if !is_topic(&topic) {
-                let message = format!("`{topic}` cannot be a topic");
-                let help = "use letters, digits, `.`, `_`, `-` and `/`, at most 128".to_owned();
-                decoder.bad_value(main.span, message, help);
-                return None;
-            }
-            Some(TriggerSource::Message { topic })
-        }
-        _ => {
-            let text = decoder.text(main, "playbook")?;
-            let Ok(playbook) = DefinitionId::new(text) else {
-                let message = format!("`{text}` cannot be the id of a playbook");
-                decoder.bad_value(main.span, message, "write the id of a playbook".to_owned());
-                return None;
-            };
-            let statuses = fields.and_then(|fields| fields.get("status"));
-            let statuses = statuses.map(|node| {
-                let items = decoder.list(node, "status");
-                items.iter().filter_map(|item| decoder.choice(item, "status")).collect()
-            });
-            let statuses = statuses.unwrap_or_else(|| vec![RunEnd::Succeeded]);
-            Some(TriggerSource::Run(RunTrigger { playbook, statuses, span: main.span }))
-        }
+fn paths(node: &Node, key: &str, decoder: &mut Decoder) -> Option<TriggerSource> {
+    let paths: Vec<String> = decoder.texts(node, key);
+    paths.iter().for_each(|path| pattern::project_glob(path, node.span, decoder));
+    (!paths.is_empty()).then_some(TriggerSource::File(FileTrigger { paths }))
+}
+
+fn topic(node: &Node, key: &str, decoder: &mut Decoder) -> Option<TriggerSource> {
+    let topic = decoder.text(node, key)?.to_owned();
+    if !is_topic(&topic) {
+        let message = format!("`{topic}` cannot be a topic");
+        let help = "use letters, digits, `.`, `_`, `-` and `/`, at most 128".to_owned();
+        decoder.bad_value(node.span, message, help);
+        return None;
     }
+    Some(TriggerSource::Message { topic })
 }
 
-fn webhook(
-    secret: &Node,
-    fields: &Fields<'_>,
-    id: Option<&DefinitionId>,
-    decoder: &mut Decoder,
-) -> Option<TriggerSource> {
-    let form = fields.get("form").and_then(|node| webhook_form(node, decoder)).unwrap_or_default();
-    let secrets: Vec<String> = decoder.texts(secret, "secret");
+fn playbook(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Located<DefinitionId>> {
+    let text = decoder.text(node, key)?;
+    let Ok(value) = DefinitionId::new(text) else {
+        let message = format!("`{text}` cannot be the id of a playbook");
+        decoder.bad_value(node.span, message, "write the id of a playbook".to_owned());
+        return None;
+    };
+    Some(Located { value, span: node.span })
+}
+
+fn secrets(node: &Node, key: &str, decoder: &mut Decoder) -> Option<Vec<String>> {
+    let secrets: Vec<String> = decoder.texts(node, key);
     for name in &secrets {
         if !decoder.names.secrets.contains(name) {
             let known: Vec<String> = decoder.names.secrets.iter().cloned().collect();
@@ -181,58 +255,27 @@ fn webhook(
                 }
             };
             let message = format!("the settings declare no secret `{name}`");
-            decoder.push(Diagnostic::error(Code::BAD_TRIGGER, secret.span, message).help(help));
+            decoder.push(Diagnostic::error(Code::BAD_TRIGGER, node.span, message).help(help));
         }
     }
     if secrets.len() > 2 {
         let message = format!("`secret` names {} secrets", secrets.len());
         let help = "at most two sign requests: the current one and the next one".to_owned();
-        decoder.bad_value(secret.span, message, help);
+        decoder.bad_value(node.span, message, help);
     }
-    let path = match fields.get("path") {
-        None => id?.to_string(),
-        Some(node) => {
-            let text = decoder.text(node, "path")?;
-            if DefinitionId::new(text).is_err() {
-                let help = "use a lower-case letter, then letters, digits, `_` and `-`".to_owned();
-                decoder.bad_value(
-                    node.span,
-                    format!("`{text}` cannot be the path of a webhook"),
-                    help,
-                );
-                return None;
-            }
-            text.to_owned()
-        }
-    };
-    Some(TriggerSource::Webhook(Webhook { path, form, secrets }))
+    Some(secrets)
 }
 
-fn webhook_form(node: &Node, decoder: &mut Decoder) -> Option<WebhookForm> {
-    if node.as_map().is_none() {
-        return decoder.choice(node, "form").map(WebhookForm::Named);
-    }
-    let fields = decoder.fields(node, &keys::SIGNATURE)?;
-    decoder.required(&fields, "header");
-    let mut name = |key: &str| {
-        let node = fields.get(key)?;
-        let text = decoder.text(node, key)?;
-        let is_name = text.starts_with(|c: char| c.is_ascii_alphabetic())
-            && text.len() <= 64
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        if !is_name {
-            let help = "use letters, digits and `-`, such as `X-Signature`".to_owned();
-            decoder.bad_value(node.span, format!("`{text}` cannot be the name of a header"), help);
-        }
-        is_name.then(|| text.to_ascii_lowercase())
+fn path(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
+    named(node, key, "the path of a webhook", decoder)
+}
+
+fn form(node: &Node, key: &str, decoder: &mut Decoder) -> WebhookForm {
+    let form = match node.as_map() {
+        None => decoder.choice(node, key).map(WebhookForm::Named),
+        Some(_) => HeaderSignature::from_node(node, decoder).map(WebhookForm::Header),
     };
-    let (header, timestamp) = (name("header"), name("timestamp"));
-    Some(WebhookForm::Header(HeaderSignature {
-        header: header?,
-        prefix: fields.text("prefix", decoder).unwrap_or_default().to_owned(),
-        encoding: fields.choice("encoding", decoder).unwrap_or_default(),
-        timestamp,
-    }))
+    form.unwrap_or_default()
 }
 
 /// The keys that all kinds have.
@@ -244,21 +287,7 @@ fn common(
     params: &[Param],
     decoder: &mut Decoder,
 ) -> Option<Trigger> {
-    let name = match fields.get("name") {
-        None => kind.to_owned(),
-        Some(node) => {
-            let text = decoder.text(node, "name")?;
-            if DefinitionId::new(text).is_err() {
-                let help = "use a lower-case letter, then letters, digits, `_` and `-`".to_owned();
-                decoder.bad_value(
-                    node.span,
-                    format!("`{text}` cannot be the name of a trigger"),
-                    help,
-                );
-            }
-            text.to_owned()
-        }
-    };
+    let own = CommonKeys::part(fields, decoder)?;
     let constants = fields.get("params").map(|node| constants(node, params, decoder));
     let payload = fields.get("payload").map(|node| payload(node, source.as_ref(), params, decoder));
     let overlap = fields.choice("overlap", decoder);
@@ -268,11 +297,11 @@ fn common(
     };
     let source = source?;
     let trigger = Trigger {
-        name,
+        name: own.name.unwrap_or_else(|| kind.to_owned()),
         overlap: overlap.unwrap_or_else(|| source.default_overlap()),
         source,
         when,
-        pause_after: fields.integer("pauseAfter", decoder),
+        pause_after: own.pause_after,
         params: constants.unwrap_or_default(),
         payload: payload.unwrap_or_default(),
         span,

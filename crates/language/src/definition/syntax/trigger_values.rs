@@ -1,10 +1,71 @@
-//! Parameters of the runs that a trigger starts: fixed values and parts of the payload.
+//! What all triggers have: a name, the parameters of the runs that they start, and which events count.
 
-use super::{Decoder, Node};
+use super::{Decoder, Node, Unread};
+use crate::definition::keys::KeyType::{
+    Any, Expression as Condition, Integer, MapOf, Pattern, Text,
+};
+use crate::definition::keys::{KeySpec, choice, key, keys};
 use crate::definition::model::{Param, ParamType, PayloadPath, Trigger, TriggerSource, WHEN_NAMES};
 use crate::expression::{Expression, Names, Root};
+use crate::schedule::Overlap;
 use kb_base::diagnostic::{Code, Diagnostic, Span};
-use kb_base::value::JsonMap;
+use kb_base::value::{DefinitionId, JsonMap};
+
+keys! {
+    /// What all kinds have.
+    pub(super) struct CommonKeys() {
+        /// Name of the trigger; needed if the playbook has several of a kind.
+        name: Option<String> = "name" as Pattern(NAME_PATTERN) => name, default("the kind"), example("nightly");
+        /// Parameters of the run with fixed values.
+        _params: Unread = "params" as MapOf(&Any), example("{branch: main}");
+        /// Number of failed runs in a row after which the trigger pauses itself.
+        pause_after: Option<u32> = "pauseAfter" as Integer(1, 1000), default("never"), example("3");
+    }
+}
+
+/// The form of the names of triggers and of the paths of webhooks.
+pub(super) const NAME_PATTERN: &str = "^[a-z][a-z0-9_-]{0,63}$";
+
+/// The key `overlap` with the default of one kind.
+pub(super) const fn overlap_key(default: &'static str) -> KeySpec {
+    key(
+        "overlap",
+        choice::<Overlap>(),
+        "What happens to a start while a run that the trigger started has not ended.",
+    )
+    .default(default)
+}
+
+/// The key `when` of the kinds that react to events.
+pub(super) const fn when_key(example: &'static str) -> KeySpec {
+    key(
+        "when",
+        Condition,
+        "Which events start a run: an expression over `payload`, and for a webhook `headers` (names in lower case).",
+    )
+    .default("all")
+    .example(example)
+}
+
+/// The key `payload` with a path into the payload of one kind.
+pub(super) const fn payload_key(example: &'static str) -> KeySpec {
+    key("payload", MapOf(&Text), "Parameters of the run whose values are parts of the payload: a path such as `issue.number`, or a JSON Pointer.")
+        .example(example)
+}
+
+fn name(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
+    named(node, key, "the name of a trigger", decoder)
+}
+
+/// A text with the form of an id.
+pub(super) fn named(node: &Node, key: &str, what: &str, decoder: &mut Decoder) -> Option<String> {
+    let text = decoder.text(node, key)?;
+    if DefinitionId::new(text).is_err() {
+        let help = "use a lower-case letter, then letters, digits, `_` and `-`".to_owned();
+        decoder.bad_value(node.span, format!("`{text}` cannot be {what}"), help);
+    }
+    Some(text.to_owned())
+}
 
 /// Decodes `params:`: values of the right types for declared parameters.
 pub(super) fn constants(node: &Node, params: &[Param], decoder: &mut Decoder) -> JsonMap {

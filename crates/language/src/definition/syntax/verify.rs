@@ -1,9 +1,8 @@
 //! Decodes `verify:`.
 
 use super::{Decoder, Node};
-use crate::definition::gate_check::{Check, checks};
-use crate::definition::keys;
-use crate::definition::model::{ClaimPolicy, FailurePolicy, Undecided, Verify};
+use crate::definition::model::gate::VERIFY;
+use crate::definition::model::{ClaimPolicy, FailurePolicy, Verify};
 use kb_base::diagnostic::{Code, Diagnostic};
 
 /// The gate of a step without `verify:`.
@@ -14,7 +13,8 @@ pub(crate) fn default_verify(specialist: bool) -> Verify {
         commentary: Vec::new(),
         checks: Vec::new(),
         on_failed: None,
-        undecided: Undecided::default(),
+        on_inconclusive: None,
+        on_unchecked: None,
         max_reworks: 2,
     }
 }
@@ -29,34 +29,34 @@ pub(crate) fn verify(node: &Node, specialist: bool, decoder: &mut Decoder) -> Ve
         );
         return verify;
     }
-    let Some(fields) = decoder.fields(node, &keys::checks::VERIFY) else { return verify };
-    verify.claims = fields.choice("claims", decoder).unwrap_or(verify.claims);
-    verify.expect_changes = fields.boolean("expectChanges", decoder);
-    verify.commentary = fields.texts("commentary", decoder);
+    let Some(fields) = decoder.fields(node, &VERIFY) else { return verify };
+    if let Some(found) = Verify::of(&fields, decoder) {
+        let claims = fields.get("claims").map_or(verify.claims, |_| found.claims);
+        verify = Verify { claims, ..found };
+    }
     if let Some(node) = fields.get("checks") {
-        verify.checks = work_checks(node, "checks", specialist, decoder);
+        about_work(node, specialist, decoder);
     }
-    if let Some(node) = fields.get("onFailed") {
-        verify.on_failed = on_failed(node, specialist, decoder);
+    let needs_specialist =
+        matches!(verify.on_failed, Some(FailurePolicy::Rework | FailurePolicy::EscalateModel));
+    if let Some(node) = fields.get("onFailed").filter(|_| needs_specialist && !specialist) {
+        let text = node.as_text().unwrap_or_default();
+        decoder.push(
+            Diagnostic::error(
+                Code::MISPLACED_KEY,
+                node.span,
+                format!("`{text}` is only available for specialist steps"),
+            )
+            .help("use `retry`, `warn` or `fail`"),
+        );
     }
-    verify.undecided = Undecided {
-        inconclusive: fields.choice("onInconclusive", decoder),
-        unchecked: fields.choice("onUnchecked", decoder),
-    };
-    verify.max_reworks = fields.integer("maxReworks", decoder).unwrap_or(2);
     verify
 }
 
-/// Decodes the checks about the work of a step.
-pub(super) fn work_checks(
-    node: &Node,
-    key: &str,
-    specialist: bool,
-    decoder: &mut Decoder,
-) -> Vec<Check> {
-    let found = checks(node, key, decoder);
+/// Reports checks that cannot be about the work of the step.
+pub(super) fn about_work(checks: &Node, specialist: bool, decoder: &mut Decoder) {
     let mut judges =
-        node.as_seq().into_iter().flatten().filter(|check| check.get("judge").is_some());
+        checks.as_seq().into_iter().flatten().filter(|check| check.get("judge").is_some());
     let has_judge = judges.next().is_some();
     if let Some(second) = judges.next() {
         let message = "a gate asks one judge, and this is a second one";
@@ -68,25 +68,8 @@ pub(super) fn work_checks(
     if has_judge && !specialist {
         let message = "`judge` reviews the answer of a specialist, and this step has none";
         decoder.push(
-            Diagnostic::error(Code::MISPLACED_KEY, node.span, message)
+            Diagnostic::error(Code::MISPLACED_KEY, checks.span, message)
                 .help("remove the check, or use a specialist step"),
         );
     }
-    found
-}
-
-fn on_failed(node: &Node, specialist: bool, decoder: &mut Decoder) -> Option<FailurePolicy> {
-    let policy = decoder.choice(node, "onFailed")?;
-    if !specialist && matches!(policy, FailurePolicy::Rework | FailurePolicy::EscalateModel) {
-        let text = node.as_text().unwrap_or_default();
-        decoder.push(
-            Diagnostic::error(
-                Code::MISPLACED_KEY,
-                node.span,
-                format!("`{text}` is only available for specialist steps"),
-            )
-            .help("use `retry`, `warn` or `fail`"),
-        );
-    }
-    Some(policy)
 }

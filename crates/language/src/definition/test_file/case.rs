@@ -3,13 +3,11 @@
 use super::doubles::{REPLY, Stub, TestReply, ToolStub, replies, stubbed_tools, stubs};
 use super::expectations::Expectations;
 use super::fault::{FAULT, Fault, faults};
-use crate::definition::keys::KeyType::{
-    Any, Constant, Integer, List, Map, MapOf, OneOf, Scalar, Text,
-};
-use crate::definition::keys::{KeySpec, KeyTable, key, keys, table};
+use crate::definition::keys::KeyType::{Constant, Integer, List, Map, MapOf, OneOf, Scalar, Text};
+use crate::definition::keys::{KeySpec, keys};
 use crate::definition::model::{Located, LocatedMap};
 use crate::definition::script::{TURN, script_steps};
-use crate::definition::syntax::{Decoder, Fields, Node};
+use crate::definition::syntax::{Decoder, Fields, Node, Unread};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::JsonMap;
 use serde_json::json;
@@ -23,27 +21,18 @@ pub struct TestFile {
     pub tests: Vec<TestCase>,
 }
 
-pub(crate) static TEST_FILE: KeyTable = table(
-    "testFile",
-    "a test file",
-    "A test file: tests of playbooks. Its keys other than `schema`, `description` and `tests` are defaults of its tests.",
-    &[FILE_KEYS, TestCase::SHARED],
-);
-
-const FILE_KEYS: &[KeySpec] = &[
-    key("schema", Constant("kb.test/1"), "Kind of the file and version of the format.")
-        .required()
-        .example("kb.test/1"),
-    key("description", Any, "Description of the tests.")
-        .example("Release notes for a range of commits"),
-    key("tests", List(const { &TestCase::MAP }), "The tests. They run in parallel.")
-        .required()
-        .example(
-            "[{name: writes the file, playbook: notes, expect: {files: {out.md: {exists: true}}}}]",
-        ),
-];
-
 keys! {
+    /// A test file: tests of playbooks. Its keys other than `schema`, `description` and `tests` are defaults of its tests.
+    struct FileKeys(): TEST_FILE = ("testFile", "a test file", also TestCase::SHARED) {
+        /// Kind of the file and version of the format.
+        _schema: Unread = "schema" as Constant("kb.test/1"), required, example("kb.test/1");
+        /// Description of the tests.
+        _description: Unread = "description", example("Release notes for a range of commits");
+        /// The tests. They run in parallel.
+        _tests: Unread = "tests" as List(const { &TestCase::MAP }), required,
+            example("[{name: writes the file, playbook: notes, expect: {files: {out.md: {exists: true}}}}]");
+    }
+
     /// One test: a run of a playbook in a new project folder, and its expected result.
     pub struct TestCase(Debug, Clone): TEST = ("test", "a test") {
         /// Name of the test; unique in the file.
@@ -155,7 +144,7 @@ fn script(node: &Node, _: &str, decoder: &mut Decoder) -> Option<TestScript> {
     if let Some(path) = node.as_text() {
         return Some(TestScript::File(Located { value: path.to_owned(), span: node.span }));
     }
-    script_steps(node, decoder)?;
+    script_steps(node, "steps", decoder)?;
     let text = json!({"schema": "kb.script/1", "steps": node.to_json()}).to_string();
     let names = node.as_map().unwrap_or_default().iter();
     let names = names.map(|(key, _)| Located { value: key.text.to_string(), span: key.span });
