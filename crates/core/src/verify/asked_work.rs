@@ -36,7 +36,9 @@ impl AskedWork {
         };
         let begins_with_make = |sentence: &&Sentence| {
             let mut words = sentence.words.iter().filter(|word| *word != "please");
-            words.next().is_some_and(|word| means(word, Meaning::ToMake))
+            // `Add dist/ to .gitignore` asks for a line.
+            let is_place = |word: &String| ["to", "into", "zu", "в"].contains(&word.as_str());
+            words.next().is_some_and(|word| means(word, Meaning::ToMake)) && !words.any(is_place)
         };
         let files = sentences.iter().filter(begins_with_make).flat_map(named).take(FILES);
         let order = sentences.iter().find(|sentence| orders_change(sentence));

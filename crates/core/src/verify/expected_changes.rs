@@ -8,7 +8,7 @@ use super::observation::Observations;
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
 use super::statement::{
-    Meaning, Sentence, Statement, Token, is_function_word, paths, says_change, says_no_change,
+    Act, Meaning, Sentence, Statement, Token, is_function_word, paths, says_change, says_no_change,
     summary, tokens,
 };
 use crate::evidence::{CheckDetail, Invocation};
@@ -97,14 +97,12 @@ fn unchanged(
     }
     // An answer with keys of its own, or a process, can be what was asked for.
     let may_be_other = has_own_keys(&gate.output) || !gate.trace.iter().all(only_looks);
-    let says_already = || {
-        let already = |sentence: &Sentence| sentence.has(Meaning::Already);
-        Sentence::all(summary(&gate.output)).iter().any(already)
-    };
-    if let Some(order) = gate.asked.order(may_be_other).filter(|_| !says_already()) {
+    if let Some(order) = gate.asked.order(may_be_other).filter(|_| !denies_work(&gate.output)) {
         return with_help(&format!("the task asks for a change (`{order}`), but {nothing}"));
     }
-    if says_change(summary(&gate.output)) {
+    // What was changed and changed back is no lie.
+    let has_changed = gate.trace.iter().any(|call| !call.changes.is_empty());
+    if says_change(summary(&gate.output)) && !has_changed {
         return with_help(
             "the summary says that the step changed something, but no change was recorded",
         );
@@ -131,6 +129,19 @@ fn repeats_nothing(gate: &Gate, claims: &OutputClaims) -> bool {
         && claims.none_executed()
         && !has_own_keys(&gate.output)
         && !claims.statements.iter().any(names)
+}
+
+/// Whether a sentence of the summary denies something, or says that it was so before: it can mean that nothing was to be done.
+fn denies_work(output: &Json) -> bool {
+    const DENIALS: [Meaning; 5] = [
+        Meaning::Denial,
+        Meaning::Nothing,
+        Meaning::Otherwise,
+        Meaning::Act(Act::Kept),
+        Meaning::Left,
+    ];
+    let denies = |sentence: &Sentence| DENIALS.iter().any(|meaning| sentence.has(*meaning));
+    Sentence::all(summary(output)).iter().any(denies)
 }
 
 /// Whether an output has another key than `summary` with a value.

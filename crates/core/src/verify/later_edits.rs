@@ -46,7 +46,7 @@ impl<'a> LaterEdits<'a> {
     ) -> Result<(), Finding> {
         let call = &run.call.id;
         let own: Vec<&str> = self.relevant(&run.call.changes);
-        let is_last = run.script.main_commands().last().is_some_and(|last| *last == used);
+        let is_last = run.script.ends_with(used);
         if let (false, Some(path)) = (is_last, own.first()) {
             return Err(Finding::inconclusive(format!(
                 "call `{call}` ran `{name}` and changed `{path}`; the tests may have run before the \

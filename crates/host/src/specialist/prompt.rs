@@ -108,7 +108,7 @@ fn instructions(limits: &ContextLimits) -> String {
 - Report only what you did in this session. Every tool call is recorded, and your output is checked against the recorded calls and the files on disk.
 - {results}
 - Do not repeat a tool call that returned its result. If a tool call fails, read the error and try a different approach.
-- When the task is complete, call `{SUBMIT}` exactly once. If you cannot complete it, submit what you have and state in `summary` what is missing and why."
+- When the task is complete, call `{SUBMIT}` exactly once. If you cannot complete it, submit what you have and state in `summary` what is missing and why. If nothing had to be changed, say so in `summary`."
     )
 }
 

@@ -35,7 +35,18 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
         "Implement mul.",
     ] {
         check(&step(task), &[(nothing.clone(), Failed, asked)]);
-        for said in ["Nothing had to be changed.", "It was changed already."] {
+        for said in [
+            "Nothing had to be changed.",
+            "It was changed already.",
+            "The file is right; I left it alone.",
+            "There is no such text, so there was nothing to replace.",
+            "docs/a.md was correct before I started.",
+            "I kept docs/a.md as is.",
+            "False alarm.",
+            "Not a bug.",
+            "Менять ничего не пришлось.",
+            "Kein Fehler gefunden.",
+        ] {
             let report = json!({"summary": said});
             assert_ne!(step(task).verdict(&report).0, Failed, "{said}");
         }
@@ -51,6 +62,47 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
     );
     for task in ["Review docs/a.md.", "Fix docs/a.md if the links are dead."] {
         check(&step(task), &[(nothing.clone(), Inconclusive, "expected to change files")]);
+    }
+}
+
+#[test]
+fn what_was_made_and_taken_back_or_made_by_a_program_refutes_nothing() {
+    let back =
+        Step::over(&[("docs/a.md", "a\n")]).edit("docs/a.md", "a", "b").edit("docs/a.md", "b", "a");
+    let report = json!({"summary": "Added a comment to docs/a.md and took it out again."});
+    assert_ne!(back.verdict(&report).0, Failed);
+    let files = [("tools/gen.js", "x"), ("src/calc.py", "x = 1\n")];
+    let made = Step::over(&files).run("node tools/gen.js", 0).changing("src/v.js", Some("1"));
+    for said in ["`node tools/gen.js` wrote src/v.js.", "tools/gen.js generated src/v.js."] {
+        let (verdict, reason) = made.verdict(&json!({"summary": said}));
+        assert_ne!(verdict, Failed, "{said}: {reason}");
+    }
+    let lie = json!({"summary": "tools/gen.js was updated."});
+    check(&made, &[(lie, Failed, "`tools/gen.js`")]);
+}
+
+#[test]
+fn a_file_that_the_shell_writes_behind_the_tests_raises_doubt() {
+    let report = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    let ran = |command: &str| {
+        let step = Step::over(&[("src/calc.py", "x = 1\n")]).run(command, 0);
+        step.printing("5 passed in 0.1s").changing("src/calc.py", Some("def bad(:\n"))
+    };
+    for command in [
+        "python3 -m pytest -q && echo 'def bad(:' >> src/calc.py",
+        "python3 -m pytest -q && > src/calc.py",
+        "python3 -m pytest -q; : > src/calc.py",
+        "python3 -m pytest -q && cat a.py | tee src/calc.py",
+        "python3 -m pytest -q && cat > src/calc.py <<'X'\ndef bad(:\nX",
+    ] {
+        check(&ran(command), &[(report.clone(), Inconclusive, "the tests may have run before")]);
+    }
+    for command in [
+        "echo x > src/calc.py && python3 -m pytest -q && echo ok",
+        "echo x > src/calc.py && python3 -m pytest -q > /dev/null 2>&1",
+        "echo x > src/calc.py && python3 -m pytest -q | tee log.txt",
+    ] {
+        check(&ran(command), &[(report.clone(), Passed, "")]);
     }
 }
 
@@ -125,10 +177,11 @@ fn a_command_that_a_target_or_a_script_executes_ran_with_it() {
         assert_eq!(step.verdict(&report(claimed)).0, verdict, "{ran}: {claimed}");
     }
     let doubt = |step: Step| {
-        let (verdict, reason) = step.verdict(&report("python3 -m unittest"));
+        let report =
+            json!({"modified": ["src/calc.py", "Makefile"], "commands": ["python3 -m unittest"]});
+        let (verdict, reason) = step.verdict(&report);
         assert_eq!(verdict, Inconclusive, "{reason}");
     };
-    doubt(step.clone().run("make test", 2));
     doubt(step.edit("Makefile", "ruff check", "true").run("make test", 0));
 }
 

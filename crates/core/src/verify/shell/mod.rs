@@ -51,6 +51,10 @@ pub(super) struct CommandUse {
     pub(super) sourced: usize,
     /// The working directory, relative to the one of the process; `None` if it is not known.
     pub(super) cwd: Option<String>,
+    /// Whether the shell writes its output to a file, or it is `tee`.
+    pub(super) writes: bool,
+    /// The number of its pipeline in the script.
+    pipeline: usize,
 }
 
 impl CommandUse {
@@ -103,8 +107,9 @@ impl Script {
     pub(super) fn of(argv: &[String]) -> Script {
         let (commands, sourced, cwd) = (Vec::new(), Vec::new(), Some(String::new()));
         let assigned = Vec::new();
-        let mut analysis = Analysis { commands, sourced, assigned, cwd, doubt: None, ended: false };
-        let done = analysis.simple(argv, None, 0);
+        let mut analysis =
+            Analysis { commands, sourced, assigned, cwd, doubt: None, ended: false, pipelines: 0 };
+        let done = analysis.simple(argv, false, None, 0);
         analysis.script(done, || argv.join(" "))
     }
 
@@ -126,6 +131,13 @@ impl Script {
         Script::of(&argv)
     }
 
+    /// Whether no command behind one matters, or writes a file in another pipeline.
+    pub(super) fn ends_with(&self, used: &CommandUse) -> bool {
+        let after = self.commands.iter().rposition(|own| own == used).map_or(0, |at| at + 1);
+        self.main_commands().last().is_some_and(|last| *last == used)
+            && !self.commands[after..].iter().any(|l| l.writes && l.pipeline != used.pipeline)
+    }
+
     /// The commands whose result matters, in order: all but `cd`, `echo` and the like, if there are
     /// others.
     pub(super) fn main_commands(&self) -> Vec<&CommandUse> {
@@ -145,6 +157,7 @@ struct Analysis {
     doubt: Option<&'static str>,
     /// Whether the script has ended, so that later commands are not reached.
     ended: bool,
+    pipelines: usize,
 }
 
 const BACKGROUND: &str = "it runs in the background";
@@ -238,7 +251,7 @@ impl Analysis {
         let pipelines = std::iter::once(&statement.first).chain(rest.iter().map(|(_, p)| p));
         for (at, pipeline) in pipelines.enumerate() {
             let is_only = rest.is_empty() && !statement.background;
-            if let (true, [Command::Simple(words)]) = (is_only, pipeline.commands.as_slice())
+            if let (true, [Command::Simple { words, .. }]) = (is_only, pipeline.commands.as_slice())
                 && words.first().is_some_and(|word| word == "set")
             {
                 set(&words[1..], options)?;
@@ -264,6 +277,7 @@ impl Analysis {
     ) -> Option<()> {
         let negated = pipeline.negated.then_some(NEGATED);
         let is_pipe = pipeline.commands.len() > 1;
+        self.pipelines += 1;
         for (at, command) in pipeline.commands.iter().enumerate() {
             let hidden = at + 1 < pipeline.commands.len() && !options.pipefail;
             let mask = mask.or(negated).or(hidden.then_some(PIPE));
@@ -284,8 +298,8 @@ impl Analysis {
                         }
                     }
                 }
-                Command::Simple(words) => {
-                    self.simple(words, mask, depth)?;
+                Command::Simple { words, writes } => {
+                    self.simple(words, *writes, mask, depth)?;
                     if is_pipe && words.iter().any(|word| argv::is_move(word)) {
                         self.cwd = None;
                     }
@@ -301,7 +315,13 @@ impl Analysis {
     }
 
     /// Adds a simple command, or the commands of the shell that it starts.
-    fn simple(&mut self, words: &[String], mask: Option<&'static str>, depth: usize) -> Option<()> {
+    fn simple(
+        &mut self,
+        words: &[String],
+        writes: bool,
+        mask: Option<&'static str>,
+        depth: usize,
+    ) -> Option<()> {
         let mask = mask.or(self.doubt);
         let unwrapped = unwrap(words)?;
         // The script of a shell can begin with an assignment, but its own commands are recorded.
@@ -310,7 +330,12 @@ impl Analysis {
         let assigned = words.iter().filter(|word| is_assignment(word) && !is_script(word));
         self.assigned.extend(assigned.cloned());
         match unwrapped {
-            Unwrapped::Nothing => Some(()),
+            Unwrapped::Nothing => {
+                if writes {
+                    self.add(vec![":".to_owned()], true, mask);
+                }
+                Some(())
+            }
             Unwrapped::Search => {
                 self.doubt = self.doubt.or(Some(PATH));
                 Some(())
@@ -334,19 +359,23 @@ impl Analysis {
                     Some((_, false)) => self.doubt = Some(SOURCED),
                     None => {}
                 }
-                let sourced = self.sourced.len();
-                let cwd = self.cwd.clone();
-                self.commands.push(CommandUse { argv, masked: mask, sourced, cwd });
+                let writes = writes || argv[0] == "tee" && argv.len() > 1;
+                self.add(argv, writes, mask);
                 Some(())
             }
         }
+    }
+
+    fn add(&mut self, argv: Vec<String>, writes: bool, masked: Option<&'static str>) {
+        let (sourced, cwd, pipeline) = (self.sourced.len(), self.cwd.clone(), self.pipelines);
+        self.commands.push(CommandUse { argv, masked, sourced, cwd, writes, pipeline });
     }
 }
 
 /// `exit` and `exit $?` at the end leave the exit code as it is.
 fn is_transparent_exit(statement: &Statement) -> bool {
     let Pipeline { negated: false, commands } = &statement.first else { return false };
-    let [Command::Simple(words)] = commands.as_slice() else { return false };
+    let [Command::Simple { words, .. }] = commands.as_slice() else { return false };
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_exit = matches!(words.as_slice(), ["exit"] | ["exit", "$?"]);
     is_exit && statement.rest.is_empty() && !statement.background
@@ -355,7 +384,7 @@ fn is_transparent_exit(statement: &Statement) -> bool {
 /// `exit`, `exit 1` and `false` after `||` keep a failure.
 fn is_failing_exit(pipeline: &Pipeline) -> bool {
     let Pipeline { negated: false, commands } = pipeline else { return false };
-    let [Command::Simple(words)] = commands.as_slice() else { return false };
+    let [Command::Simple { words, .. }] = commands.as_slice() else { return false };
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["exit"] | ["exit", "$?"] => true,

@@ -25,8 +25,8 @@ pub(super) struct Pipeline {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
-    /// The words of a simple command, assignments included.
-    Simple(Vec<String>),
+    /// The words of a simple command, assignments included, and whether its output goes to a file.
+    Simple { words: Vec<String>, writes: bool },
     /// `{ …; }`, or `( … )` with its own options.
     Group { list: List, subshell: bool },
 }
@@ -140,19 +140,25 @@ impl<'t> Parser<'t> {
         (closed && !list.is_empty()).then_some(Command::Group { list, subshell })
     }
 
-    fn redirections(&mut self) -> Option<()> {
-        while self.tokens.first() == Some(&Token::Redirection) {
-            let Some(Token::Word(_)) = self.tokens.get(1) else { return None };
+    /// Skips redirections. Returns whether one writes a file.
+    fn redirections(&mut self) -> Option<bool> {
+        let mut to_file = false;
+        while let Some(Token::Redirection { writes }) = self.tokens.first() {
+            let Some(Token::Word(target)) = self.tokens.get(1) else { return None };
+            let is_stream = |c: char| c.is_ascii_digit() || c == '-';
+            let is_file = !target.text.starts_with("/dev/") && !target.text.chars().all(is_stream);
+            to_file |= *writes && is_file;
             self.tokens = &self.tokens[2..];
         }
-        Some(())
+        Some(to_file)
     }
 
     fn simple(&mut self) -> Option<Command> {
         let mut words: Vec<&Word> = Vec::new();
         let before = self.tokens.len();
+        let mut writes = false;
         loop {
-            self.redirections()?;
+            writes |= self.redirections()?;
             match self.tokens.first() {
                 Some(Token::Word(word)) => words.push(word),
                 // `name()` defines a function.
@@ -165,6 +171,7 @@ impl<'t> Parser<'t> {
         if words.first().is_some_and(is_compound) || before == self.tokens.len() {
             return None;
         }
-        Some(Command::Simple(words.into_iter().map(|word| word.text.clone()).collect()))
+        let words = words.into_iter().map(|word| word.text.clone()).collect();
+        Some(Command::Simple { words, writes })
     }
 }

@@ -9,8 +9,10 @@ pub(super) enum Token {
     Word(Word),
     /// `;`, `&`, `|`, `|&`, `&&`, `||`, `(` or `)`. A line end is `;`.
     Operator(&'static str),
-    /// The next word is the target of a redirection.
-    Redirection,
+    /// The next word is the target of a redirection; whether it is written.
+    Redirection {
+        writes: bool,
+    },
 }
 
 /// A word of a command.
@@ -76,7 +78,7 @@ impl Reader {
             '&' if self.peek(0) == Some('>') => {
                 self.end_word();
                 self.at += 1;
-                self.redirection()?;
+                self.redirection(true)?;
             }
             '&' => self.operator("&"),
             '|' if self.take('|') => self.operator("||"),
@@ -94,7 +96,7 @@ impl Reader {
                         self.take('-');
                         (self.delimiter, self.word) = (true, None);
                     }
-                    _ => self.redirection()?,
+                    _ => self.redirection(c == '>')?,
                 }
             }
             c => self.push(c, false),
@@ -184,11 +186,11 @@ impl Reader {
     }
 
     /// The rest of an operator such as `>`, `>>`, `>&`, `>|`, `<<<` or `<>`.
-    fn redirection(&mut self) -> Option<()> {
+    fn redirection(&mut self, writes: bool) -> Option<()> {
         while matches!(self.peek(0), Some('<' | '>' | '&' | '|')) {
             self.at += 1;
         }
-        self.tokens.push(Token::Redirection);
+        self.tokens.push(Token::Redirection { writes });
         Some(())
     }
 

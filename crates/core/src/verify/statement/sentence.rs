@@ -210,10 +210,17 @@ impl Sentence {
                 || joins && means(&word, Meaning::Act(Act::Ran))
         });
         let has_verb = said.iter().any(|part| words(part).iter().any(|word| is_verb(word)));
+        // `tools/gen.js wrote src/gen.js`: what stands before the verb did it.
+        let passive = ["was", "were", "been", "has", "wurde", "wurden", "был", "была", "были"];
+        let is_passive = self.words.iter().any(|word| passive.contains(&word.as_str()));
+        let verb = parts.iter().position(|part| words(part).iter().any(|word| is_verb(word)));
+        let (before, after) = parts.split_at(verb.unwrap_or(0));
+        let has_path = |parts: &[&str]| parts.iter().any(|part| !paths(part).is_empty());
+        let is_actor = !is_passive && has_path(before) && has_path(after);
         let is_now =
             self.words.iter().any(|word| ["is", "are", "ist", "sind"].contains(&word.as_str()));
         let other = is_now || self.has(Meaning::Otherwise) || self.has(Meaning::Unreal);
-        match ends && has_verb && !other {
+        match ends && has_verb && !other && !is_actor {
             true => said.iter().flat_map(|part| paths(part)).collect(),
             false => Vec::new(),
         }

@@ -55,8 +55,8 @@ pub(in crate::verify) enum Meaning {
     Infinitive,
     /// An order that holds in some cases only.
     Condition,
-    /// What was to be done was there before.
-    Already,
+    /// A file was left as it was, or what was asked for is gone.
+    Left,
     /// Joins two statements in one sentence.
     Joint,
     /// Plans and texts of others, as words of a key.
@@ -216,7 +216,7 @@ const WORDS: [(Meaning, &str); 43] = [
         M::Condition,
         "if$ unless$ needed$ necessary$ whether$ or$ wenn$ falls$ oder$ nötig$ если$ или$ нужно$ необходимо$",
     ),
-    (M::Already, "already$ уже$ bereits$"),
+    (M::Left, "left$ alone$ nichts$ keine$ kein$ нет$ false$ invalid$ skip absent$ first$"),
     (
         M::Joint,
         "but$ so$ however$ although$ though$ whereas$ но$ однако$ поэтому$ хотя$ aber$ daher$ obwohl$ doch$",
