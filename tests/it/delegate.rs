@@ -152,3 +152,36 @@ steps:
         assert_eq!(shown["status"], "cancelled", "{shown}");
     }
 }
+
+/// What the delegate changed is in the journal of its own run.
+#[test]
+fn an_approval_holds_until_a_task_was_delegated() {
+    let scratch = project("{}\n");
+    let tools = |id: &str, tools: &str| {
+        let text =
+            format!("schema: kb.specialist/1\nid: {id}\nrole: You help.\ntools: [{tools}]\n");
+        scratch.write(&format!(".kb/specialists/{id}.yml"), &text);
+    };
+    tools("lead", "'shell:exec', delegate");
+    tools("worker", "'fs:write'");
+    scratch.write("x.sh", "echo first >> said\n");
+    let shell = json!({"calls": [{"tool": "shell:exec", "args": {"argv": ["sh", "x.sh"]}}]});
+    let delegate =
+        json!({"calls": [{"tool": "delegate", "args": {"agent": "worker", "task": "Go on"}}]});
+    let write = json!({"calls": [{"tool": "fs:write", "args": {"path": "x.sh", "content": "echo second >> said\n"}}]});
+    let done = json!({"output": {"summary": "done"}});
+    let steps = json!({"a": [shell, shell, delegate, shell, done], "work": [write, done]});
+    scratch.write("script.yml", &json!({"schema": "kb.script/1", "steps": steps}).to_string());
+    let at_process = |args: &[&str]| {
+        scratch.kb_with(args, |kb| {
+            kb.env("KB_SANDBOX_AT_MOST", "process");
+        })
+    };
+    let asked = at_process(&["playbook", "run", "p", "--script", "script.yml"]).code(3);
+    let (_, call) = asked.out.split_once("} [").unwrap_or_else(|| panic!("{asked:?}"));
+    let call: String = call.chars().take_while(char::is_ascii_hexdigit).collect();
+    let said = at_process(&["run", "approve", "@last", "a", "--call", &call]).code(3);
+    let written = std::fs::read_to_string(scratch.root().join("said")).unwrap_or_default();
+    assert_eq!(written.lines().filter(|line| *line == "second").count(), 0, "{said:?}");
+    assert!(written.contains("first"), "{said:?}");
+}

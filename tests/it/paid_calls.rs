@@ -13,17 +13,27 @@ pub(crate) struct Provider {
 
 impl Provider {
     pub(crate) fn start() -> Provider {
+        Provider::calling(&[])
+    }
+
+    /// The same for a model that makes these tool calls before, one in each turn.
+    pub(crate) fn calling(calls: &[(&str, Value)]) -> Provider {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let call = json!({"id": "c", "type": "function",
-            "function": {"name": "submit_output", "arguments": "{\"summary\": \"done\"}"}});
-        let message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
-        let reply = json!({"id": "r", "model": "m",
-            "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
-            "usage": {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000}});
+        let submit = ("submit_output", json!({"summary": "done"}));
         let server = runtime.block_on(async {
             let server = MockServer::start().await;
-            let answer = ResponseTemplate::new(200).set_body_json(reply);
-            Mock::given(method("POST")).respond_with(answer).mount(&server).await;
+            for (at, (name, arguments)) in calls.iter().chain([&submit]).enumerate() {
+                let call = json!({"id": format!("c{at}"), "type": "function",
+                    "function": {"name": name, "arguments": arguments.to_string()}});
+                let message = json!({"role": "assistant", "content": "", "tool_calls": [call]});
+                let reply = json!({"id": "r", "model": "m",
+                    "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}],
+                    "usage": {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000}});
+                let answer = ResponseTemplate::new(200).set_body_json(reply);
+                let mock = Mock::given(method("POST")).respond_with(answer);
+                let most = if at < calls.len() { 1 } else { u64::MAX };
+                mock.up_to_n_times(most).mount(&server).await;
+            }
             server
         });
         Provider { server, _runtime: runtime }

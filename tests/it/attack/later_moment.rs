@@ -83,6 +83,31 @@ fn each_command_is_decided_about_when_it_starts() {
     }
 }
 
+/// A command that executes while a specialist starts is not stopped, so it runs in the sandbox from its start.
+#[test]
+fn a_command_beside_which_a_specialist_can_start_is_confined_from_its_start() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let wait =
+        "for i in $(seq 400); do test -e ci.sh && break; sleep 0.05; done; bash ci.sh || true";
+    let child = format!(
+        "schema: kb.playbook/1\nid: child\nsteps: [{{id: later, workspace: shared, run: '{wait}'}}]\n"
+    );
+    for (later, is_free) in [
+        (format!("run: '{wait}'"), false),
+        (format!("sandbox: never, run: '{wait}'"), true),
+        ("playbook: child".to_owned(), false),
+    ] {
+        let steps = format!(
+            "  - {{id: later, workspace: shared, {later}}}\n  - {{id: work, workspace: shared, agent: worker, task: Write., verify: {{claims: none}}}}\n"
+        );
+        let scratch = project(&steps, &[(".kb/playbooks/child.yml", child.clone())]);
+        let (said, escaped) = run(&scratch, &RUN);
+        assert!(escaped == is_free && said.code == 0, "{later}: {said:?}");
+    }
+}
+
 /// A specialist of the parent that starts while the child run runs counts for its next command, and no earlier.
 #[test]
 fn a_child_run_asks_its_parent_for_each_command() {

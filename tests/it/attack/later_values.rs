@@ -25,6 +25,8 @@ fn project(steps: &str) -> Scratch {
     let turns = json!([{"output": {"summary": "done", "n": value}}]);
     let script = json!({"schema": "kb.script/1", "steps": {"think": turns, "a": turns, "call/think": turns}});
     scratch.write("script.yml", &script.to_string());
+    // An argument can be code: a target of make, a package, a command of ssh.
+    scratch.write("run.sh", "exec bash -c \"(( $1 > 3 )) || true\"\n");
     scratch
 }
 
@@ -60,6 +62,10 @@ fn a_script_that_reads_the_value_of_a_model_runs_in_the_sandbox() {
         ("", n, "tool: shell:exec, input: {command: '(( V > 3 )) || true'}, env: {V: \"VALUE\"}"),
         ("", n, "tool: shell:exec, input: {command: '(( V > 3 )) || true', env: {V: \"VALUE\"}}"),
         ("", n, "gate: [{command: [bash, -c, '(( V > 3 )) || true']}], env: {V: \"VALUE\"}"),
+        ("", n, "run: [bash, -c, '(( $1 > 3 )) || true', name, \"VALUE\"]"),
+        ("", n, "run: [sh, run.sh, \"VALUE\"]"),
+        ("", n, "tool: shell:exec, input: {argv: [sh, run.sh, \"VALUE\"]}"),
+        ("", n, "gate: [{command: [sh, run.sh, \"VALUE\"]}]"),
         (
             "",
             "{{item}}",
@@ -245,21 +251,16 @@ fn values_of_child_runs_and_of_confined_commands_count() {
     }
 }
 
-/// Arguments of a program that is started without a shell are not executed, so they confine nothing. Neither do
-/// statuses, nor values of the person who started the run.
+/// Statuses are names that `kb` chooses.
 #[test]
-fn arguments_of_a_list_and_values_of_a_person_confine_nothing() {
+fn statuses_and_values_of_a_person_confine_nothing() {
     if !has_kernel_sandbox() {
         return;
     }
-    for step in [
-        "run: [sh, -c, 'touch $HOME/pwned; echo $1', x, \"{{think.output.n}}\"]",
-        "run: 'touch $HOME/pwned; echo $V', env: {V: \"{{think.status}}\"}",
-    ] {
-        let (said, wrote) =
-            run(&project(&format!("  - {{id: later, dependsOn: think, {step}}}\n")), &RUN);
-        assert!(wrote && said.code == 0, "{step}: {said:?}");
-    }
+    let step = "run: 'touch $HOME/pwned; echo $V', env: {V: \"{{think.status}}\"}";
+    let steps = format!("  - {{id: later, dependsOn: think, {step}}}\n");
+    let (said, wrote) = run(&project(&steps), &RUN);
+    assert!(wrote && said.code == 0, "{said:?}");
     let scratch = Scratch::new(&[(
         ".kb/playbooks/p.yml",
         "schema: kb.playbook/1\nid: p\nparams: [{name: v}]\nsteps: [{id: a, run: 'touch $HOME/pwned; echo $V', env: {V: '{{v}}'}}]\n",

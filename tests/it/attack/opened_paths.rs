@@ -145,4 +145,20 @@ fn a_repository_of_any_name_and_depth_is_noticed() {
     let said =
         run(&project("git init -q --bare sub/store", "always", "echo x >> sub/store/config"));
     said.code(1).says(&["Read-only"]);
+    // In the data of the repository, and what looks like a work tree of a step.
+    let tree =
+        "cd .git; mkdir -p worktrees/x/hooks; cd worktrees/x; touch HEAD; echo ../.. > commondir";
+    for command in [
+        "git init -q .git/objects/a/b",
+        "git init -q --bare .git/refs/a",
+        "git init -q .git/logs/a",
+        &format!("{tree}; echo $HOME/state/kb/../../x/.git > gitdir"),
+        &format!("{tree}; echo $HOME/state/kb/x/.git > gitdir; touch config.worktree"),
+        &format!("{tree}; echo $HOME/state/kb/x/.git > gitdir; touch hooks/pre-commit"),
+        &format!("{tree}; echo $HOME/state/kb/x/.git > gitdir; echo /tmp > commondir"),
+    ] {
+        let said = run(&project("git init -q", "{write: [.git]}", command));
+        assert_eq!(said.code, 1, "{command}: {said:?}");
+        said.says(&["KB0606"]);
+    }
 }

@@ -1,6 +1,7 @@
 //! Commands of secrets and of notifications, after a specialist could write to the project: what they execute of it
 //! runs in the sandbox.
 
+use crate::paid_calls::Provider;
 use crate::running::Start;
 use crate::scratch::{Said, Scratch, until};
 use kb::trigger::TriggerStore;
@@ -274,4 +275,57 @@ fn the_test_of_a_notification_executes_the_project_in_the_sandbox() {
     said.says(&["it ran in the sandbox, where it cannot change the project"]);
     let (said, escaped) = run(&scratch, &["notify", "--test", "own"], "process");
     assert!(!escaped && said.code != 0, "{said:?}");
+}
+
+/// A task that a specialist delegates is work after what the specialist wrote.
+#[test]
+fn the_command_of_a_secret_of_a_delegate_knows_what_the_specialist_could_write() {
+    let Some(_) = sandbox() else { return };
+    for (trust, escapes) in [("", false), ("sandbox: {steps: never}\n", true)] {
+        let write = json!({"path": "token.sh", "content": files(PLANT)[0].1});
+        let delegate = json!({"agent": "coder", "task": "Go on"});
+        let provider = Provider::calling(&[("fs_write", write), ("delegate", delegate)]);
+        let settings = format!(
+            "secrets: {{T: {{command: [sh, token.sh]}}}}\n{trust}llm: {{tiers: {{medium: {{endpoint: \"{}/v1\", model: m, stream: false, contextWindow: 32000}}}}}}\n",
+            provider.server.uri()
+        );
+        let scratch = project(&settings, WORK);
+        let worker = SPECIALIST.replace("[fs:write]", "[fs:write, delegate]");
+        scratch.write(".kb/specialists/worker.yml", &worker);
+        scratch.write(
+            ".kb/specialists/coder.yml",
+            "schema: kb.specialist/1\nid: coder\nrole: You code.\nagent: {command: ['false'], tools: own, env: {T: '{{secrets.T}}'}}\ntools: ['fs:*', shell:exec]\n",
+        );
+        let (said, escaped) = run(&scratch, &["playbook", "run", "p", "--yes"], "kernel");
+        assert_eq!(escaped, escapes, "{trust}: {said:?}");
+    }
+}
+
+/// What the settings read a value from is theirs: an address, or a secret by which words of a difference are masked.
+#[test]
+fn models_do_not_write_what_the_settings_read_a_value_from() {
+    let Some(_) = sandbox() else { return };
+    const TOKEN: &str = "told-77a1f0c2";
+    for settings in [
+        "secrets: {T: file:conf/token}\n",
+        "notify: [{webhook: {url: file:conf/token}}]\n",
+        "notify: [{webhook: {url: 'https://example.org/', secret: file:conf/token}}]\n",
+    ] {
+        let work = WORK.replace("verify:", "onError: continue, verify:");
+        let scratch = project(settings, &work);
+        scratch.write(
+            ".kb/specialists/worker.yml",
+            &SPECIALIST.replace("[fs:write]", "[fs:write, shell:exec]"),
+        );
+        scratch.write("conf/token", TOKEN);
+        let write = json!({"tool": "fs:write", "args": {"path": "conf/token", "content": "x"}});
+        let shell = json!({"tool": "shell:exec", "args": {"command": "echo x > conf/token; mv conf c; cat conf/token"}});
+        let turns =
+            json!([{"calls": [write]}, {"calls": [shell]}, {"output": {"summary": "done"}}]);
+        let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+        scratch.write("script.yml", &script.to_string());
+        let (said, _) = run(&scratch, &RUN, "kernel");
+        let kept = std::fs::read_to_string(scratch.root().join("conf/token"));
+        assert_eq!(kept.unwrap_or_default(), TOKEN, "{settings}: {said:?}");
+    }
 }

@@ -11,84 +11,23 @@ fn project(steps: &str) -> Scratch {
 }
 
 #[test]
-fn a_value_is_no_operand_of_a_program_that_executes_operands() {
-    let commands = [
-        "[perl, -E, '{{v}}']",
-        "[node, -p, '{{v}}']",
-        "[php, -r, '{{v}}']",
-        "[python3, -m, '{{v}}']",
-        "[python3.12, '{{v}}']",
-        "[bash, '{{v}}']",
-        "[ruby, '{{v}}']",
-        "[lua5.4, '{{v}}']",
-        "[deno, '{{v}}']",
-        "[awk, '{{v}}', file]",
-        "[awk, 'x={{v}}']",
-        "[sed, '{{v}}', file]",
-        "[sed, 's/a/{{v}}/', file]",
-        "[make, '{{v}}']",
-        "[make, 'CC={{v}}']",
-        "[sqlite3, db, '{{v}}']",
-        "[ssh, host, '{{v}}']",
-        "[ssh, '{{v}}']",
-        "[watch, '{{v}}']",
-        "[xargs, '{{v}}']",
-        "[find, '{{v}}']",
-        "[find, ., -exec, '{{v}}', ;]",
-        "[env, '{{v}}']",
-        "[env, 'A={{v}}', sh]",
-        "[sudo, '{{v}}']",
-        "[timeout, '5', '{{v}}']",
-        "[docker, exec, c, '{{v}}']",
-        "[kubectl, exec, pod, --, '{{v}}']",
-        "[cmd, /c, '{{v}}']",
-        "[cmd.exe, /c, '{{v}}']",
-        "[powershell, '{{v}}']",
-        "[pwsh, '{{v}}']",
+fn a_value_is_no_code_after_an_option() {
+    for command in [
+        "[bash, -c, '{{v}}']",
+        "[perl, '-Eprint {{v}}']",
+        "[env, python3, -c, '{{v}}']",
         "[git, -c, '{{v}}', status]",
-        "[git, bisect, run, '{{v}}']",
         "[tar, --checkpoint-action, '{{v}}']",
         "[tar, '--checkpoint-action={{v}}']",
         "[rsync, -e, '{{v}}', a, b]",
         "[rsync, '--rsh={{v}}', a, b]",
         "[make, --eval, '{{v}}']",
-        "[npx, '{{v}}']",
-        "[/usr/bin/perl, '{{v}}']",
-        "[vim, '{{v}}']",
-        "[deno, eval, '{{v}}']",
-        "[deno, run, '{{v}}']",
-        "[go, run, '{{v}}']",
-        "[npm, exec, '{{v}}']",
-        "[uv, run, '{{v}}']",
-        "[docker, -H, host, exec, c, '{{v}}']",
-        "[docker, container, exec, c, '{{v}}']",
-        "[kubectl, -n, space, exec, pod, --, '{{v}}']",
-        "[git, -C, dir, config, alias.x, '{{v}}']",
-        "[git, clone, -u, '{{v}}', repository]",
-        "[git, grep, '-O{{v}}', text]",
-        "[tar, -I, '{{v}}', -xf, a]",
-        "[tar, '-I{{v}}', -xf, a]",
-        "[sort, '--compress-program={{v}}', f]",
-        "[gcc, '-fplugin={{v}}', a.c]",
-        "[zip, -TT, '{{v}}', a]",
-        "[taskset, '1', '{{v}}']",
-        "[/lib64/ld-linux-x86-64.so.2, '{{v}}']",
-        "[socat, 'EXEC:{{v}}', stdout]",
-        "[m4, '{{v}}']",
-        "[linux32, '{{v}}']",
-        "[x86_64, -R, '{{v}}']",
-        "[choom, -n, '0', --, '{{v}}']",
-        "[ssh-agent, '{{v}}']",
-    ];
-    for command in commands {
+    ] {
         let scratch = project(&format!("  - {{id: a, run: {command}}}\n"));
         let said = scratch.kb(&["playbook", "validate", "p"]);
         assert_eq!(said.code, 2, "{command}: {}", said.out);
         said.says(&["KB0216", "help: "]);
     }
-    let scratch = project("  - {id: a, run: [python3, '{{v}}']}\n");
-    let said = scratch.kb(&["playbook", "validate", "p"]).code(2);
-    said.says(&["write `env: {V: \"{{v}}\"}` and `os.environ[\"V\"]` in its code"]);
 }
 
 #[test]
@@ -102,26 +41,6 @@ fn a_value_is_not_the_whole_command_of_a_tool() {
 }
 
 #[test]
-fn a_value_is_no_option_without_a_hyphen() {
-    for (command, value, works) in [
-        ("[gcc, -E, '{{v}}']", "@options", false),
-        ("[gcc, -E, --, '{{v}}']", "@options", false),
-        ("[/usr/bin/x86_64-linux-gnu-gcc, '{{v}}']", "@options", false),
-        ("[dd, '{{v}}']", "of=written", false),
-        ("[dd, if=/dev/null, 'of={{v}}']", "a=b", true),
-        ("[perl, -ne, print, '{{v}}']", "touch written |", false),
-        ("[perl, -ne, print, '{{v}}']", " | touch written", false),
-        ("[echo, '{{v}}']", "@options", true),
-        ("[echo, '{{v}}']", "of=written", true),
-    ] {
-        let scratch = project(&format!("  - {{id: a, run: {command}}}\n"));
-        let said = scratch.kb(&["playbook", "run", "p", "--param", &format!("v={value}")]);
-        assert_eq!(said.code == 0, works, "{command}: {}", said.err);
-        assert_eq!(said.out.contains("KB0216") || said.err.contains("KB0216"), !works, "{command}");
-    }
-}
-
-#[test]
 fn values_stay_arguments_of_code_and_of_other_programs() {
     let scratch = project(
         "  - {id: a, run: [bash, -c, 'test \"$1\" = x', prog, '{{v}}']}
@@ -130,7 +49,7 @@ fn values_stay_arguments_of_code_and_of_other_programs() {
   - {id: d, run: [grep, --, '{{v}}', 'dir/{{v}}']}
   - {id: e, run: [sed, -n, 's/x/y/p', 'dir/{{v}}']}
   - {id: f, run: [echo, '--name={{v}}']}
-  - {id: g, condition: 'false', run: [deno, run, script.ts, '{{v}}']}
+  - {id: g, condition: 'false', run: [make, '{{v}}']}
   - {id: h, condition: 'false', run: [git, commit, -m, '{{v}}']}
   - {id: i, condition: 'false', run: [tar, -czf, a.tgz, '{{v}}']}
   - {id: j, condition: 'false', run: [uv, run, script.py, '{{v}}']}

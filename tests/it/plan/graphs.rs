@@ -18,14 +18,14 @@ fn as_text() {
     simulated · 7 steps, at most 4 one after the other
 
       ─ research  specialist reader
-      ┌ test      run                ← research
-      │ lint      run                ← research  failure tolerated
+      ┌ test      run                ← research  sandbox: it reads the output of research
+      │ lint      run                ← research  failure tolerated  sandbox: once test has started
       └ review    specialist reader  ← research  for each of research.output.files  runIf noneFailed
       ┌ debug     specialist reader  ← test (may-skip)  if {{test.output.result}} == 'failed'
       └ report    tool fs:write      ← test, lint (watch)  if {{lint.status}} != "failed"  1 check
 
     finally, however the others end
-      ─ clean     run
+      ─ clean     run                sandbox: once test has started
 
     outputs  result
     "#);

@@ -108,6 +108,7 @@ impl Dispatcher {
             parts.clock = parts.clock.continuing(last.at);
         }
         let mut folded = Folded::since((facts, parent), &plan, rules, &history);
+        parts.secrets.follow(folded.known.touched_now());
         folded.earlier.continue_from(earlier);
         let clock = parts.clock.clone();
         let timers = Timers::new(clock.clone(), plan.playbook().limits.timeout);

@@ -97,15 +97,19 @@ impl Known {
         own.or_else(|| self.touched_above()).map(|touched| self.with_unshown(touched))
     }
 
-    /// What the child run of an instance has to know of the files of this run.
+    /// What the child run of an instance has to know of the files of this run. What a step did that is a child run, the
+    /// child run knows; one that delegates has child runs besides.
     fn for_child(&self, plan: &Plan, step: StepIx, instance: InstanceIx) -> ParentFacts {
         let is_trusted = plan.sandbox_of(plan.step(step)).when == AuthorSandbox::Never;
+        let delegates = plan.step(step).child().is_none();
+        let touched = if delegates { self.touched() } else { self.touched_besides(instance) };
+        let touched = touched.or_else(|| plan.shared_writer_beside(step).map(Touched::by));
         let above = self.parent.as_ref().map(Live::now);
         let changed = self.changers.besides(self.worker(instance));
         let changed = changed.into_iter().chain(above.as_ref().map(|above| above.changed)).max();
         let beside = self.executing.iter().any(|other| *other != instance);
         ParentFacts {
-            touched: self.touched_besides(instance).filter(|_| !is_trusted),
+            touched: touched.filter(|_| !is_trusted),
             changed: changed.unwrap_or(Timestamp(i64::MIN)),
             is_changing: beside || above.is_some_and(|above| above.is_changing),
         }
@@ -308,6 +312,11 @@ impl LiveKnown {
     pub(super) fn confined(&self, plan: &Arc<Plan>, step: StepIx) -> Live<Option<Confined>> {
         let plan = plan.clone();
         self.live(move |known| known.facts().confined(&plan, plan.step(step)))
+    }
+
+    /// The step that could write so far.
+    pub(super) fn touched_now(&self) -> Live<Option<Touched>> {
+        self.live(Known::touched)
     }
 
     /// The step that could write before the present work of an instance, or beside it.

@@ -31,4 +31,6 @@ pub trait Secrets: Send + Sync {
     ) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(async { Ok(()) })
     }
+    /// Tells of the run that executes, of which others are child runs: who could write to its files.
+    fn follow(&self, _touched: Live<Option<Touched>>) {}
 }

@@ -10,11 +10,14 @@ use kb_attempt::{
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, JsonMap, Timestamp, Usage};
 use kb_core::evidence::Record;
-use kb_language::definition::delegate_id;
-use kb_language::plan::Facts;
+use kb_language::definition::{NetworkAccess, delegate_id};
+use kb_language::plan::{Facts, Touched};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
+
+/// The parameter of a delegated task.
+const TASK: &str = "task";
 
 /// The delegated tasks of one attempt.
 pub(super) struct Delegation {
@@ -54,6 +57,18 @@ impl Delegation {
         }
     }
 
+    /// What the child run knows of the files: the specialist that delegates could write before, and can beside it.
+    fn facts(&self) -> ParentFacts {
+        let network = if let StepWork::Specialist(own) = &self.request.work {
+            own.specialist.network
+        } else {
+            NetworkAccess::default()
+        };
+        let touched = Touched { network, ..Touched::by(self.request.instance.step.clone()) };
+        let touched = Some(touched.in_run(&self.request.run));
+        ParentFacts { touched, changed: Timestamp(i64::MAX), is_changing: true }
+    }
+
     fn calls<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Usage>) -> T) -> T {
         change(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -66,18 +81,14 @@ impl Delegation {
         let name = run.to_string();
         let reported = self.calls(|calls| calls.get(&task.call).copied().unwrap_or(Usage::NONE));
         let mut params = JsonMap::new();
-        params.insert("task".to_owned(), Json::from(task.task.as_str()));
+        params.insert(TASK.to_owned(), Json::from(task.task.as_str()));
         let work = StepWork::Playbook(ChildWork {
             definition: delegate_id(&task.agent)?,
             params,
             // It names the child run, which may not exist yet.
             previous: Some(PreviousChild { run, attempt_ended: false, reported }),
-            facts: Facts::default(),
-            parent: Live::always(ParentFacts {
-                touched: None,
-                changed: Timestamp::default(),
-                is_changing: true,
-            }),
+            facts: Facts { foreign_params: [TASK.to_owned()].into(), ..Facts::default() },
+            parent: Live::always(self.facts()),
         });
         Some((Request { work, cache: None, tree: None, ..self.request.clone() }, name))
     }

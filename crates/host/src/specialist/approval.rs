@@ -6,7 +6,8 @@
 
 use super::pending_call::PendingCall;
 use kb_base::value::Digest;
-use kb_core::evidence::{ApprovalRequest, CallRef};
+use kb_core::evidence::{ApprovalRequest, CallRef, Invocation};
+use kb_language::toolspec::DELEGATE;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,10 +40,11 @@ impl Decisions {
         self.rejected.insert(call.id.clone(), format!("rejected by {by}{why}"));
     }
 
-    /// Notes the end of a call. After a file change, earlier approvals do not hold.
-    pub(super) fn ended(&mut self, id: &str, changed: bool) {
-        self.rejected.remove(id);
-        if changed {
+    /// Notes the end of a call. After a file change, earlier approvals do not hold. What a delegated task changed is in the
+    /// journal of its own run.
+    pub(super) fn ended(&mut self, call: &Invocation) {
+        self.rejected.remove(&call.id);
+        if !call.changes.is_empty() || call.tool == DELEGATE {
             self.approved.clear();
         }
     }

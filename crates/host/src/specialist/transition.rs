@@ -156,7 +156,7 @@ impl Conversation {
         let Some(at) = self.pending.iter().position(|call| call.id == invocation.id) else {
             // Of a coding agent, whose calls wait in no queue.
             self.handover.note_changes(&invocation.changes);
-            self.decisions.ended(&invocation.id, !invocation.changes.is_empty());
+            self.decisions.ended(invocation);
             return;
         };
         let Some(call) = self.pending.remove(at) else { return };
@@ -165,7 +165,7 @@ impl Conversation {
         let denied = invocation.status == InvocationStatus::Denied;
         self.failed_here |= !ok;
         self.handover.note_changes(&invocation.changes);
-        self.decisions.ended(call.id.as_str(), !invocation.changes.is_empty());
+        self.decisions.ended(invocation);
         if !ok {
             self.failed.insert(call.id.clone());
         }

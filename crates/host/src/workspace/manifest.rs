@@ -287,7 +287,7 @@ mod tests {
         ["gen/a/b.sh", "gen/a/c.sh", "gen/x", "one.log", "two.log"].iter().for_each(|p| put(p, ""));
         put(".git/index", "one.log\0gen/a/b.sh\0.gitignore\0");
         let git = Arc::new(Told { home: dir.path().to_owned(), places: Vec::new() });
-        let open = || Workspace::of_run(dir.path(), &[], git.clone(), None).unwrap();
+        let open = || Workspace::of_run(dir.path(), (&[], Vec::new()), git.clone(), None).unwrap();
         let names = |manifest: Manifest| manifest.files.into_keys().collect::<Vec<_>>();
         let workspace = open();
         assert!(!workspace.manifest().truncated);

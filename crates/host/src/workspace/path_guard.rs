@@ -96,18 +96,19 @@ impl Workspace {
         Ok(Workspace::of(root, alias, read, protected, None))
     }
 
-    /// [`Workspace::open`] without further directories. Paths that the settings of git name are protected too. With
-    /// `ignore_files`, evidence and gates use these ignore files instead of those on disk.
+    /// [`Workspace::open`] without further directories. Paths that the settings of git name are protected too, and `named`,
+    /// from which the settings of `kb` read values. With `ignore_files`, evidence and gates use these ignore files instead
+    /// of those on disk.
     pub fn of_run(
         root: &Path,
-        protected: &[PathBuf],
+        (protected, named): (&[PathBuf], Vec<PathBuf>),
         git: Arc<dyn ListGitSettings>,
         ignore_files: Option<&IgnoreFiles>,
     ) -> std::io::Result<Workspace> {
         let alias = std::path::absolute(root)?;
         let root = DirHandle::open(root)?;
         let protected = ProtectedPaths::new(&root.path, protected);
-        let protected = protected.with_git(GitSources::new(git));
+        let protected = protected.with_git(GitSources::new(git)).with_named(named);
         let ignore_files = ignore_files.map(ParsedIgnoreFiles::of).map(Arc::new);
         Ok(Workspace::of(root, alias, Vec::new(), protected, ignore_files))
     }

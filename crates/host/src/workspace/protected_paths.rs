@@ -7,7 +7,7 @@ use super::protected_names::{
     ANYWHERE, AT_ROOT, GIT, GIT_NESTED, is_git_data, is_git_folder, normalized, protected_name,
     shown_name,
 };
-use super::real_path::real;
+use super::real_path::{links_on_the_way, real};
 use kb_clock as clock;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +32,8 @@ pub(super) struct ProtectedPaths {
     /// The further paths of the project, also those that contain the root of a step's own files.
     state: Arc<[PathBuf]>,
     git: Option<GitSources>,
+    /// What the settings of `kb` read values from, as their author named it.
+    named: Arc<[PathBuf]>,
     /// The result of [`code_sources`].
     sources: Arc<Mutex<CachedSources>>,
 }
@@ -45,6 +47,7 @@ impl ProtectedPaths {
             state: further.as_slice().into(),
             further,
             git: None,
+            named: Arc::default(),
             sources: Arc::default(),
         }
     }
@@ -64,6 +67,11 @@ impl ProtectedPaths {
     /// Also protects paths that the settings of git name.
     pub(super) fn with_git(self, git: GitSources) -> Self {
         ProtectedPaths { git: Some(git), ..self }
+    }
+
+    /// Also protects files from which the settings of `kb` read values, relative to the root or absolute.
+    pub(super) fn with_named(self, named: Vec<PathBuf>) -> Self {
+        ProtectedPaths { named: named.into(), ..self }
     }
 
     /// Knows what the settings of git name.
@@ -90,7 +98,12 @@ impl ProtectedPaths {
         {
             return sources.clone();
         }
-        let sources = Arc::new(code_sources(root, self.git.as_ref()));
+        let mut sources = code_sources(root, self.git.as_ref());
+        for path in self.named.iter().map(|path| root.join(path)) {
+            sources.paths.extend(links_on_the_way(&path));
+            sources.paths.insert(real(&path));
+        }
+        let sources = Arc::new(sources);
         let end = clock::instant();
         let valid = SOURCES_VALID.max(end.duration_since(begin) * SOURCES_SHARE);
         *cached = Some((end + valid, sources.clone()));

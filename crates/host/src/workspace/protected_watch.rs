@@ -10,7 +10,7 @@ use super::path_text::{Spelling, nfc};
 use super::protected_names::{ANYWHERE, normalized};
 use super::state_before::StoredProtected;
 use super::watch_rules::{Place, WatchMode};
-use super::work_trees::{own_trees, work_tree_of};
+use super::work_trees::{is_made_by_git, own_trees, work_tree_of};
 use kb_base::value::Digest;
 use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use rustix::fd::OwnedFd;
@@ -104,7 +104,7 @@ pub(super) fn is_not_compared(change: &Change) -> bool {
     change.after == Some(NOT_COMPARED)
 }
 
-/// `trees`: the work trees of steps, before and after. One that came or went is no change.
+/// `trees`: the work trees of steps, before and after. What git writes when one comes or goes is no change.
 fn changes_between(before: &Manifest, after: &Manifest, trees: &BTreeSet<String>) -> Vec<Change> {
     let names = |manifest: &Manifest| -> BTreeSet<String> {
         let names = manifest.files.keys().filter_map(|path| work_tree_of(path));
@@ -112,9 +112,10 @@ fn changes_between(before: &Manifest, after: &Manifest, trees: &BTreeSet<String>
     };
     let (then, now) = (names(before), names(after));
     let is_of_tree = |path: &&String| {
+        let made = [before, after].into_iter().filter_map(|all| Some((all.files.get(*path)?, all)));
         work_tree_of(path).is_some_and(|name| {
             then.contains(name) != now.contains(name) && (name.is_empty() || trees.contains(name))
-        })
+        }) && made.into_iter().all(|(state, all)| is_made_by_git(path, state, all))
     };
     let paths: BTreeSet<&String> = before.files.keys().chain(after.files.keys()).collect();
     let paths = paths.into_iter().filter(|path| !is_of_tree(path));

@@ -13,6 +13,8 @@ pub(super) enum Place {
     Repository,
     /// It contains the repositories of submodules or further work trees.
     Nested,
+    /// A folder with data of a repository.
+    Data,
     /// `info` of a repository.
     Info,
     /// Protected with everything in it.
@@ -36,7 +38,9 @@ impl Place {
     /// The place with these names of entries: git decides what a repository is.
     pub(super) fn with(self, is_root: bool, has: impl Fn(&str) -> bool) -> Place {
         match self {
-            Place::Open | Place::Nested if !is_root && is_git_folder(&has) => Place::Repository,
+            Place::Open | Place::Nested | Place::Data if !is_root && is_git_folder(&has) => {
+                Place::Repository
+            }
             other => other,
         }
     }
@@ -54,7 +58,15 @@ impl Place {
             // A list that git rewrites whenever it packs.
             Place::Info if name == "refs" => WatchMode::Skip,
             Place::Info => WatchMode::Content(Place::Protected),
+            Place::Data if name == GIT && !is_folder => WatchMode::Content(Place::Protected),
+            Place::Data if name == GIT => WatchMode::Descend(Place::Repository),
+            Place::Data if is_folder => WatchMode::Descend(Place::Data),
+            Place::Data => WatchMode::Skip,
             Place::Repository => match name {
+                // A repository may be made in it.
+                _ if is_git_data(name) && is_folder && git_is_open => {
+                    WatchMode::Descend(Place::Data)
+                }
                 _ if is_git_data(name) => WatchMode::Skip,
                 _ if is_folder && GIT_NESTED.contains(&name) => WatchMode::Descend(Place::Nested),
                 "info" => WatchMode::Content(Place::Info),
@@ -86,8 +98,8 @@ mod tests {
         for length in 1..names.len() {
             place = match place.mode(&names[..length], true, true) {
                 WatchMode::Content(place) => place,
-                WatchMode::Descend(Place::Nested) => {
-                    Place::Nested.with(false, |_| names[length - 1] == "repository")
+                WatchMode::Descend(place @ (Place::Nested | Place::Data)) => {
+                    place.with(false, |_| names[length - 1] == "repository")
                 }
                 WatchMode::Descend(place) => place,
                 end => return end,
@@ -112,6 +124,8 @@ mod tests {
             (".git/COMMIT_EDITMSG", WatchMode::Skip),
             (".git/index.lock", WatchMode::Skip),
             (".git/objects/aa", WatchMode::Skip),
+            (".git/objects/aa/.git", content),
+            (".git/refs/repository/hooks/update", content),
             (".git/hooks/pre-commit", content),
             (".git/info/exclude", content),
             (".git/info/refs", WatchMode::Skip),

@@ -131,7 +131,10 @@ impl Facts {
                     value().or_else(|| Some(Confined::Touched(touched.clone())))
                 }
                 Some(touched) => Some(Confined::Touched(touched.clone())),
-                None => value(),
+                None => value().or_else(|| {
+                    let beside = plan.shared_writer_beside(plan.find(planned.step.id.as_str())?);
+                    beside.map(|writer| Confined::Touched(Touched::by(writer)))
+                }),
             },
             AuthorSandbox::Always => {
                 let is_foreign = self.touched.is_some() || value().is_some();
@@ -191,8 +194,8 @@ impl Facts {
         }
     }
 
-    /// The first foreign value that a command of the step can read: in its environment, its working directory, or what
-    /// a shell gets. The arguments of a program that is started without a shell are not executed.
+    /// The first foreign value that a command of the step can read: in its arguments, its environment, its working
+    /// directory, or its input.
     pub(super) fn value_of_commands(
         &self,
         plan: &Plan,
@@ -205,10 +208,8 @@ impl Facts {
         if !step.starts_commands() {
             return None;
         }
-        let env = plan.playbook().env.iter().chain(&step.details().env);
-        let env = env.flat_map(|(_, value)| value.references());
-        let cwd = step.details().cwd.iter().flat_map(|cwd| cwd.references());
-        let mut all = env.chain(cwd).chain(shell_input(step));
+        let of_playbook = plan.playbook().env.iter().flat_map(|(_, value)| value.references());
+        let mut all = of_playbook.chain(reads::of_commands(step));
         all.find_map(|found| self.foreign(plan, step, found))
     }
 
@@ -288,26 +289,9 @@ fn is_source(plan: &Plan, planned: &PlanStep) -> bool {
     }
 }
 
-/// The references in the input of a tool that starts a shell, without those in the arguments of a program.
-fn shell_input(step: &Step) -> Vec<&Reference> {
-    if step.kind.tool().is_none() {
-        return Vec::new();
-    }
-    match &step.details().input {
-        Some(ValueTemplate::Map(entries)) => {
-            let is_list = |value: &ValueTemplate| matches!(value, ValueTemplate::List(_));
-            let entries = entries.iter().filter(|(key, value)| key != "argv" || !is_list(value));
-            entries.flat_map(|(_, value)| value.references()).collect()
-        }
-        Some(input) => input.references(),
-        None => Vec::new(),
-    }
-}
-
 impl Step {
     /// Whether the step starts commands of the author: as its work or in its checks.
     pub fn starts_commands(&self) -> bool {
-        let is_command = |check: &Check| matches!(check, Check::Command(_));
-        self.kind.effects().starts_processes || self.checks().iter().any(is_command)
+        self.kind.effects().starts_processes || self.checks().iter().any(Check::is_command)
     }
 }

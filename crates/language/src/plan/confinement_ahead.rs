@@ -2,7 +2,7 @@
 
 use super::confined::{Confined, Facts, ForeignValue, Touched};
 use super::{Plan, PlanStep, StepIx};
-use crate::definition::{AuthorSandbox, StepKind, TriggerSource};
+use crate::definition::{AuthorSandbox, StepKind, TriggerSource, WorkspaceMode};
 use kb_base::value::StepId;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -88,6 +88,19 @@ impl Plan {
         causes
             .extend(once.into_iter().map(|ix| ConfinedAhead::Once(self.step(ix).step.id.clone())));
         causes
+    }
+
+    /// A specialist that can write and can start while a step executes: both have `workspace: shared`.
+    pub fn shared_writer_beside(&self, ix: StepIx) -> Option<StepId> {
+        let is_shared =
+            |ix: StepIx| self.step(ix).step.details().workspace == Some(WorkspaceMode::Shared);
+        if !is_shared(ix) {
+            return None;
+        }
+        let writes = |ix: &StepIx| is_shared(*ix) && self.step(*ix).has_writing_specialist();
+        let writers: Vec<StepIx> = self.order().iter().copied().filter(writes).collect();
+        let first = self.writers_before(&writers).swap_remove(ix.at()).first().copied();
+        first.map(|writer| self.step(writer).step.id.clone())
     }
 
     /// The parameters that a payload other than that of a schedule fills.

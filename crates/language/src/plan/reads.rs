@@ -69,6 +69,17 @@ pub(super) fn of_output(step: &Step) -> Vec<&Reference> {
     found.map(|(_, _, reference)| reference).collect()
 }
 
+/// The references whose values the commands of a step get: arguments, input, variables and the working directory.
+pub(super) fn of_commands(step: &Step) -> Vec<&Reference> {
+    let mut found = Collector::new(ReadContext::Work);
+    found.place(step);
+    if step.kind.effects().starts_processes {
+        found.own(step);
+    }
+    step.checks().iter().filter(|check| check.is_command()).for_each(|check| found.check(check));
+    found.found.into_iter().map(|(_, _, reference)| reference).collect()
+}
+
 /// The references in the source of the items of a step.
 pub(super) fn of_items(step: &Step) -> Vec<&Reference> {
     let mut found = Collector::new(ReadContext::Work);
@@ -152,16 +163,24 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn work(&mut self, step: &'a Step) {
-        step.details().input.iter().for_each(|input| self.value(input));
+    fn place(&mut self, step: &'a Step) {
         step.details().env.iter().for_each(|(_, value)| self.template(value));
         step.details().cwd.iter().for_each(|cwd| self.template(cwd));
+    }
+
+    fn own(&mut self, step: &'a Step) {
+        step.details().input.iter().for_each(|input| self.value(input));
+        step.kind.references().into_iter().for_each(|references| self.add(references));
+    }
+
+    fn work(&mut self, step: &'a Step) {
+        self.own(step);
+        self.place(step);
         step.details().cache.iter().for_each(|cache| self.add(cache.references()));
         if let Some(each) = &step.for_each {
             self.items(&each.items);
             each.key.iter().for_each(|key| self.template(key));
         }
-        step.kind.references().into_iter().for_each(|references| self.add(references));
     }
 
     fn check(&mut self, check: &'a Check) {

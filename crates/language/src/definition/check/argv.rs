@@ -1,15 +1,12 @@
 //! Rules for commands in list form: no value becomes a program, code of a program, or an option.
 
-use super::code_programs::{CodeProgram, Operands, code_program, is_code_option};
-use super::shell_text::variable_for;
 use crate::definition::syntax::{Decoder, Node};
-use crate::expression::{ScriptName, Template, placeholders_in};
+use crate::expression::Template;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Failure;
 
 /// Checks that the program is literal, and that no value becomes the code after `-c` or `-e`.
 pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
-    let literals: Vec<Option<&str>> = words.iter().map(Template::as_literal).collect();
     for (index, (word, node)) in words.iter().zip(nodes).enumerate() {
         if word.as_literal().is_some() {
             continue;
@@ -17,13 +14,9 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
         let before = index.checked_sub(1).and_then(|before| words[before].as_literal());
         let program = words[0].as_literal().unwrap_or_default();
         let start = fixed_start(node.as_text().unwrap_or_default());
-        let earlier = literals.get(1..index).unwrap_or_default();
-        let of_program = |option: &str| is_code_option(program, earlier, option);
-        let glued = || is_glued_code(start, program) || of_program(start);
-        let takes_code = |option: &str| takes_code(option) || of_program(option);
         let (message, help) = if index == 0 {
             ("the program cannot be a placeholder", "write its name; values may be arguments")
-        } else if before.is_some_and(takes_code) || glued() {
+        } else if before.is_some_and(takes_code) || is_glued_code(start, program) {
             (
                 "a value cannot be the code of an interpreter",
                 "write the code literally and pass the value as a later argument or in `env:`",
@@ -34,7 +27,6 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
         let found = Diagnostic::error(Code::VALUE_AS_CODE, node.span, message);
         decoder.push(found.caption("a value would become code").help(help));
     }
-    check_operands(words, nodes, decoder);
     if words.first().and_then(Template::as_literal).is_some_and(|program| program.trim().is_empty())
     {
         let span = nodes.first().map(|node| node.span);
@@ -42,50 +34,6 @@ pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
             Diagnostic::error(Code::BAD_VALUE, span, "the program is empty").help("write its name"),
         );
     }
-}
-
-/// Reports values in operands that the program executes.
-fn check_operands(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
-    let Some(program) = words.first().and_then(Template::as_literal) else { return };
-    let literals: Vec<Option<&str>> = words[1..].iter().map(Template::as_literal).collect();
-    let (mut has_code, mut last) = (false, None);
-    for index in 1..words.len() {
-        let Some(known) = code_program(program, &literals[..index - 1]) else { continue };
-        // The word before was the subcommand that executes the operands from here on.
-        has_code &= last.replace(known).is_none_or(|last| std::ptr::eq(last, known));
-        let before = words[index - 1].as_literal().filter(|_| index > 1);
-        let is_argument = before.is_some_and(|option| known.with_argument.contains(&option));
-        match words[index].as_literal() {
-            Some(word) => has_code |= !word.starts_with('-') && !is_argument,
-            None if is_argument || has_code && known.operands == Operands::FirstIsCode => {}
-            // Reported by `check`.
-            None if before.is_some_and(takes_code) => {}
-            None if is_glued_code(
-                fixed_start(nodes[index].as_text().unwrap_or_default()),
-                program,
-            ) => {}
-            None => decoder.push(executed(program, known, &nodes[index], decoder)),
-        }
-    }
-}
-
-/// The error for a value that a program executes, with the rewrite.
-fn executed(program: &str, known: &CodeProgram, node: &Node, decoder: &Decoder) -> Diagnostic {
-    let text = node.as_text().unwrap_or_default();
-    let found = placeholders_in(text, &decoder.names, decoder.style).into_iter();
-    let mut declared = found.filter(|one| one.meaning == ScriptName::Known);
-    let inner = declared.next().map(|one| one.inner).unwrap_or_default();
-    let name = variable_for(&inner);
-    let read = match known.variable {
-        "" => format!("`run: '{program} … \"${name}\"'`"),
-        variable => format!("`{}` in its code", variable.replace("NAME", &name)),
-    };
-    let message = format!("a value cannot be an operand of `{program}`, which can execute it");
-    Diagnostic::error(Code::VALUE_AS_CODE, node.span, message)
-        .caption("a value would become code")
-        .help(format!(
-            "write `env: {{{name}: \"{{{{{inner}}}}}\"}}` and {read}, or pass the value on stdin"
-        ))
 }
 
 /// The text before the first placeholder.
@@ -164,37 +112,8 @@ pub fn refuse_options<'w>(
             let help = "write `--` before it, `--option={{…}}` for the value of an option, or pass it in `env:`";
             return Err(Box::new(Failure::new(Code::VALUE_AS_CODE, message).help(help)));
         }
-        if let Some(why) = other_option(name, word) {
-            let message = format!("argument {index} of `{program}` is a value {why}");
-            let help = "write `./{{…}}` for a file, or what stands before the value literally";
-            return Err(Box::new(Failure::new(Code::VALUE_AS_CODE, message).help(help)));
-        }
     }
     Ok(())
-}
-
-/// Programs that read options from a file whose name follows `@`.
-const READ_OPTIONS: [&str; 18] = [
-    "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "ar", "as", "rustc", "javac", "jar",
-    "javadoc", "kotlinc", "swiftc", "ghc", "mcs", "csc",
-];
-
-/// Why a program reads a word as an option although it does not start with `-`.
-fn other_option(program: &str, word: &str) -> Option<&'static str> {
-    let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    // A cross compiler has its target before the name: `x86_64-linux-gnu-gcc`.
-    let last = plain.rsplit('-').next().unwrap_or(plain);
-    let reads = READ_OPTIONS.iter().any(|known| [program, plain, last].contains(known));
-    if reads && word.starts_with('@') {
-        return Some("that starts with `@`, so options would be read from that file");
-    }
-    let (open, name) = (word.trim(), plain);
-    if name == "perl" && (open.starts_with(['|', '<', '>', '+']) || open.ends_with('|')) {
-        return Some(
-            "that `perl -n` and `<>` would execute or write to when they open it as a file",
-        );
-    }
-    (program == "dd" && word.contains('=')).then_some("with `=`, so it would be read as an option")
 }
 
 /// Whether a word is the code after a literal `-c`.

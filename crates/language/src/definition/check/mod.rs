@@ -1,7 +1,6 @@
 //! Static rules, one per file. A rule reads decoded values and adds diagnostics to the decoder.
 
 pub(super) mod argv;
-mod code_programs;
 pub(super) mod dependencies;
 pub(super) mod duplicates;
 pub(super) mod name_clash;

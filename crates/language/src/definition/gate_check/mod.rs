@@ -41,6 +41,11 @@ macro_rules! checks {
                 }
             }
 
+            /// Whether the check starts a command.
+            pub fn is_command(&self) -> bool {
+                matches!(self, Check::Command(_))
+            }
+
             /// The texts of the check, each with the references that it reads.
             pub fn references(&self) -> Vec<Vec<&Reference>> {
                 match self {

@@ -10,6 +10,7 @@ mod secrets;
 mod sections;
 mod serve;
 mod tools;
+mod value_files;
 mod verifier;
 
 pub(crate) use escalation::ORCHESTRATOR;

@@ -86,9 +86,13 @@ impl Assembly {
 }
 
 /// The files of the project as this run may use them.
-fn workspace(context: &ProjectContext, frozen: &Frozen) -> Result<Workspace, ServiceError> {
+fn workspace(
+    context: &ProjectContext,
+    settings: &Settings,
+    frozen: &Frozen,
+) -> Result<Workspace, ServiceError> {
     let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
-    context.workspace(ignore_files.as_ref()).map_err(|error| {
+    context.workspace_with(settings, ignore_files.as_ref()).map_err(|error| {
         let root = context.root.display();
         let message = format!("the project folder `{root}` cannot be opened: {error}");
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
@@ -145,7 +149,7 @@ pub(super) fn assemble(
     let journal = context.journal(settings.journal.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
-    let workspace = workspace(context, frozen)?;
+    let workspace = workspace(context, settings, frozen)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
     let mut parts = ToolboxParts {

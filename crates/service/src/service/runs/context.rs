@@ -89,12 +89,23 @@ impl ProjectContext {
         &self,
         ignore_files: Option<&IgnoreFiles>,
     ) -> io::Result<Workspace> {
+        self.workspace_with(&Settings::default(), ignore_files)
+    }
+
+    /// The same files, in which models change nothing from which these settings read a value.
+    pub(in crate::service) fn workspace_with(
+        &self,
+        settings: &Settings,
+        ignore_files: Option<&IgnoreFiles>,
+    ) -> io::Result<Workspace> {
+        let named = settings.value_files().into_iter().map(PathBuf::from).collect();
         // A step in a worktree or copy may itself be a project.
         let all = Some(self.environment.state_base().join("kb"));
         let all = all.filter(|all| !self.root.starts_with(all));
         let own = [self.state_dir.clone(), home_of(&self.state_dir)];
         let protected: Vec<PathBuf> = own.into_iter().chain(all).collect();
-        let project = Workspace::of_run(&self.root, &protected, self.git_settings(), ignore_files)?;
+        let (git, protected) = (self.git_settings(), (&*protected, named));
+        let project = Workspace::of_run(&self.root, protected, git, ignore_files)?;
         Ok(project.with_states(StatesBefore::of(&self.state_dir, &self.root)))
     }
 
@@ -112,7 +123,7 @@ impl ProjectContext {
     ) -> io::Result<ProcessLauncher> {
         let supervisor = self.supervisor(settings, opened);
         let level = sandbox_level(supervisor.base().sandbox_cap());
-        let workspace = self.workspace(None)?;
+        let workspace = self.workspace_with(settings, None)?;
         Ok(ProcessLauncher::new(supervisor, workspace, settings.clone(), level))
     }
 

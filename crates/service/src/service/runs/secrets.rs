@@ -15,7 +15,7 @@ use kb_language::plan::Touched;
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +32,7 @@ pub struct ConfiguredSecrets {
     env: BTreeMap<String, String>,
     root: PathBuf,
     starter: Option<SettingsCommands>,
-    touched: Live<Option<Touched>>,
+    touched: OnceLock<Live<Option<Touched>>>,
     redactor: Arc<Redactor>,
     values: Mutex<BTreeMap<String, String>>,
     commands: BTreeMap<String, tokio::sync::Mutex<LastFailure>>,
@@ -56,23 +56,24 @@ impl ConfiguredSecrets {
         let commands = settings.secrets.iter().filter(|(_, source)| is_command(source));
         let commands = commands.map(|(name, _)| (name.clone(), Default::default())).collect();
         let values = Mutex::default();
-        let touched = Live::always(None);
+        let touched = OnceLock::new();
         ConfiguredSecrets { settings, env, root, starter, touched, redactor, values, commands }
     }
 
     /// The same secrets for what follows a run in which this step could write to the project.
     #[must_use]
     pub fn after(self, touched: Live<Option<Touched>>) -> Self {
-        ConfiguredSecrets { touched, ..self }
+        ConfiguredSecrets { touched: touched.into(), ..self }
     }
 
-    /// Fetches a secret outside of a run.
+    /// Fetches a secret for something else than an attempt: a hook, a server, a coding agent.
     pub(in crate::service) async fn fetch_now(
         &self,
         secret: &str,
         cancel: &CancellationToken,
     ) -> Fetched {
-        self.fetch(secret, &self.touched, cancel).await
+        let nothing = || Live::always(None);
+        self.fetch(secret, self.touched.get_or_init(nothing), cancel).await
     }
 
     /// Registers all secrets with the redactor before anything is displayed.
@@ -85,7 +86,7 @@ impl ConfiguredSecrets {
         }
     }
 
-    /// The value of a secret by its name or reference, outside of a step.
+    /// The value of a secret by its name or reference, for something else than an attempt.
     pub(in crate::service) async fn value_of(&self, secret: &str) -> Result<String, Failure> {
         self.fetch_now(secret, &CancellationToken::new()).await?;
         self.value(secret).ok_or_else(|| {
@@ -184,6 +185,11 @@ impl Secrets for ConfiguredSecrets {
 
     fn by_reference(&self, reference: &str) -> Option<String> {
         self.value(reference)
+    }
+
+    fn follow(&self, touched: Live<Option<Touched>>) {
+        // That of the first run counts, which executes the others.
+        let _ = self.touched.set(touched);
     }
 
     fn problem(&self, secret: &str) -> Option<(String, String)> {
