@@ -301,15 +301,15 @@ fn a_server_writes_no_cache_in_the_project() {
         return;
     }
     let scratch = pinned("plain", "");
-    scratch.write(".npm/mine", "");
+    scratch.write(".npm/_cacache/mine", "");
     let write = |path: &str| {
         let input = json!({"path": path}).to_string();
         scratch.kb_with(&["mcp", "call", "mcp:calc:write", "--input", &input], |kb| {
             kb.env("HOME", scratch.root());
         })
     };
-    write(".npm/mine").code(1).says(&["KB1309"]);
-    assert_eq!(scratch.read(".npm/mine"), "");
+    write(".npm/_cacache/mine").code(1).says(&["KB1309"]);
+    assert_eq!(scratch.read(".npm/_cacache/mine"), "");
 }
 
 /// Where no sandbox keeps a server from changing protected paths, they are compared around each call.

@@ -63,11 +63,11 @@ fn a_link_that_a_command_makes_opens_no_path() {
             "ROOT/node_modules/.bin",
         ),
         (
-            "mkdir -p ~/.npm/x/bin",
-            "ln -s OUT ~/.npm/x/share",
-            "cat ~/.npm/x/share/key",
+            "mkdir -p ~/.npm/_cacache/x/bin",
+            "ln -s OUT ~/.npm/_cacache/x/share",
+            "cat ~/.npm/_cacache/x/share/key",
             "../home",
-            "ROOT/../home/.npm/x/bin",
+            "ROOT/../home/.npm/_cacache/x/bin",
         ),
         // The home directory is the project.
         ("true", "ln -s OUT ~/.npm", "cat ~/.npm/key; echo x > ~/.npm/new", ".", "/bin"),
@@ -234,9 +234,9 @@ fn the_state_of_kb_is_in_no_package_cache() {
         "schema: kb.playbook/1\nid: p\nsteps: [{id: a, sandbox: always, run: 'echo x'}]\n";
     let scratch = Scratch::new(&[(".kb/playbooks/p.yml", playbook)]);
     let home = scratch.root().parent().unwrap().join("home");
-    std::fs::create_dir_all(home.join(".npm")).unwrap();
+    std::fs::create_dir_all(home.join(".npm/_cacache")).unwrap();
     let said = scratch.kb_with(&["playbook", "run", "p"], |kb| {
-        kb.env("HOME", &home).env("XDG_STATE_HOME", home.join(".npm/state"));
+        kb.env("HOME", &home).env("XDG_STATE_HOME", home.join(".npm/_cacache/state"));
     });
     said.code(1).says(&["KB0606", "commands could write the state of `kb`"]);
 }
@@ -298,4 +298,23 @@ fn nothing_reads_the_state_of_kb_in_the_project() {
     }
     let gate = shown["steps"].as_array().unwrap().iter().find(|one| one["instance"] == "gate");
     assert_ne!(gate.unwrap()["verdict"], "passed", "{shown}");
+}
+
+/// What others execute of the caches of package managers is read-only.
+#[test]
+fn installed_programs_in_caches_are_not_written() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let home = "mkdir -p ../home/.npm/_npx/t ../home/.npm/_cacache ../home/.cache/ms-playwright/t ../home/.cache/pip; touch ../home/.npm/_npx/t/own ../home/.cache/ms-playwright/t/own";
+    for (command, code) in [
+        ("cat ~/.npm/_npx/t/own ~/.cache/ms-playwright/t/own", 0),
+        ("touch ~/.npm/_cacache/new ~/.cache/pip/new", 0),
+        ("touch ~/.npm/_npx/t/new", 1),
+        ("touch ~/.npm/new", 1),
+        ("touch ~/.cache/ms-playwright/t/new", 1),
+    ] {
+        let said = run(home, [command, "true"], "../home", "/bin");
+        assert_eq!(said.code, code, "{command}: {said:?}");
+    }
 }

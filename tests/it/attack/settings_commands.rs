@@ -250,6 +250,15 @@ fn the_command_of_a_notification_executes_what_a_specialist_wrote_in_the_sandbox
         });
         assert!(!scratch.has("told"), "{command}");
         assert!(!home(&scratch).join("pwned").exists(), "{command}");
+        if shows == "token" {
+            // The next run has no specialist.
+            let next = "schema: kb.playbook/1\nid: next\nsteps: [{id: a, set: {x: 1}}]\n";
+            scratch.write(".kb/playbooks/next.yml", next);
+            scratch.kb(&["playbook", "run", "next"]).code(0);
+            let told = || scratch.kb(&["notify"]).out.matches("cannot change the project").count();
+            until("the notification of the next run", || told() > 1);
+            assert!(!home(&scratch).join("pwned").exists(), "{command}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which steps will run their commands in the sandbox, and why, by the definition alone.
 
 use kb::definition::{self, FileRole, InputFile};
-use kb::plan::{ConfinedAhead, Plan};
+use kb::plan::{ConfinedAhead, Facts, Plan};
 
 const WRITER: &str = "schema: kb.specialist/1\nid: writer\nrole: r\ntools: [fs:write]\n";
 const READER: &str = "schema: kb.specialist/1\nid: reader\nrole: r\ntools: [fs:read]\n";
@@ -75,6 +75,28 @@ steps:
         ("still", vec![output("make")]),
     ] {
         assert_eq!(all[plan.find(step).unwrap().at()], expected, "{step}");
+    }
+}
+
+/// What executes while a specialist can write is confined from its start; one that was skipped before it is none.
+#[test]
+fn a_writer_that_may_work_beside_a_step_counts_from_its_start() {
+    for (writer, step, is_confined) in [
+        ("workspace: shared", "workspace: shared", true),
+        ("workspace: shared", "workspace: shared, dependsOn: write", false),
+        ("workspace: worktree", "env: {A: b}", true),
+        ("workspace: copy", "workspace: shared", true),
+        ("workspace: worktree", "dependsOn: write", false),
+        ("workspace: worktree, merge: none", "env: {A: b}", false),
+        ("workspace: worktree", "workspace: copy", false),
+        ("workspace: shared", "env: {A: b}", false),
+    ] {
+        let plan = plan_of(&format!(
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: write, agent: writer, task: t, {writer}}}\n  - {{id: make, run: make, {step}}}\n"
+        ));
+        let make = plan.step(plan.find("make").unwrap());
+        let found = Facts::default().confined(&plan, make);
+        assert_eq!(found.is_some(), is_confined, "{writer}, {step}");
     }
 }
 

@@ -132,7 +132,7 @@ impl Facts {
                 }
                 Some(touched) => Some(Confined::Touched(touched.clone())),
                 None => value().or_else(|| {
-                    let beside = plan.shared_writer_beside(plan.find(planned.step.id.as_str())?);
+                    let beside = plan.writer_beside(plan.find(planned.step.id.as_str())?);
                     beside.map(|writer| Confined::Touched(Touched::by(writer)))
                 }),
             },

@@ -2,7 +2,7 @@
 
 use super::confined::{Confined, Facts, ForeignValue, Touched};
 use super::{Plan, PlanStep, StepIx};
-use crate::definition::{AuthorSandbox, StepKind, TriggerSource, WorkspaceMode};
+use crate::definition::{AuthorSandbox, MergePolicy, StepKind, TriggerSource, WorkspaceMode};
 use kb_base::value::StepId;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -90,17 +90,37 @@ impl Plan {
         causes
     }
 
-    /// A specialist that can write and can start while a step executes: both have `workspace: shared`.
-    pub fn shared_writer_beside(&self, ix: StepIx) -> Option<StepId> {
+    /// A specialist that can write files of the project while a step executes: both have `workspace: shared`, or what it
+    /// did elsewhere is merged.
+    pub fn writer_beside(&self, ix: StepIx) -> Option<StepId> {
+        let planned = self.step(ix);
         let is_shared =
-            |ix: StepIx| self.step(ix).step.details().workspace == Some(WorkspaceMode::Shared);
-        if !is_shared(ix) {
-            return None;
-        }
-        let writes = |ix: &StepIx| is_shared(*ix) && self.step(*ix).has_writing_specialist();
-        let writers: Vec<StepIx> = self.order().iter().copied().filter(writes).collect();
-        let first = self.writers_before(&writers).swap_remove(ix.at()).first().copied();
+            |planned: &PlanStep| planned.step.details().workspace == Some(WorkspaceMode::Shared);
+        let overlaps = |writer: &PlanStep| match writer.isolation() {
+            Some(own) => own.merge != MergePolicy::None,
+            None => is_shared(planned) && is_shared(writer),
+        };
+        let mut writers = self.order().iter().copied().filter(|other| {
+            let writer = self.step(*other);
+            *other != ix
+                && writer.is_finally() == planned.is_finally()
+                && writer.has_writing_specialist()
+                && overlaps(writer)
+                && !self.follows(ix, *other)
+                && !self.follows(*other, ix)
+        });
+        let first = if planned.isolation().is_none() { writers.next() } else { None };
         first.map(|writer| self.step(writer).step.id.clone())
+    }
+
+    /// Whether a step only starts after another one.
+    fn follows(&self, ix: StepIx, other: StepIx) -> bool {
+        let (mut open, mut seen) = (vec![ix], BTreeSet::new());
+        while let Some(at) = open.pop() {
+            let before = self.dependencies(at).map(|dependency| dependency.on);
+            open.extend(before.filter(|before| seen.insert(*before)));
+        }
+        seen.contains(&other)
     }
 
     /// The parameters that a payload other than that of a schedule fills.

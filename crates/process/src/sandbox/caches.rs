@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// Caches of package managers and compilers in the home directory. `~/.cargo` is not permitted as a whole: its
-/// `bin` and `config.toml` influence later commands of the user.
-const CACHES: [&str; 38] = [
+/// `bin` and `config.toml` influence later commands of the user. Installed programs are none: others execute them.
+const CACHES: [&str; 34] = [
     ".cache/pip",
     ".cache/uv",
     ".cache/pypoetry",
@@ -13,23 +13,18 @@ const CACHES: [&str; 38] = [
     ".cache/golangci-lint",
     ".cache/yarn",
     ".cache/pnpm",
-    ".cache/node",
     ".cache/node-gyp",
     ".cache/deno",
     ".cache/bun",
     ".cache/composer",
     ".cache/coursier",
     ".cache/bazel",
-    ".cache/bazelisk",
     ".cache/ccache",
     ".cache/sccache",
     ".cache/zig",
     ".cache/cabal",
     ".cache/dune",
     ".cache/rubocop_cache",
-    ".cache/ms-playwright",
-    ".cache/Cypress",
-    ".cache/electron",
     ".cache/matplotlib",
     ".cache/fontconfig",
     ".cargo/registry",
@@ -37,7 +32,8 @@ const CACHES: [&str; 38] = [
     ".cargo/.package-cache",
     ".cargo/.package-cache-mutate",
     ".cargo/.global-cache",
-    ".npm",
+    ".npm/_cacache",
+    ".npm/_logs",
     ".local/share/pnpm/store",
     ".m2/repository",
     ".gradle/caches",

@@ -49,7 +49,8 @@ const CACHES_ROOT: &str = ".cache";
 /// beside its programs, only the programs are listed.
 const TOOLCHAINS: &str = "
     .cargo/bin .cargo/env .cargo/config.toml .cargo/config .rustup
-    .nvm .volta .fnm .nodenv .asdf .bun/bin .bun/install .deno .npm-global .node-gyp .yarn
+    .nvm .volta .fnm .nodenv .asdf .bun/bin .bun/install .deno .npm-global .npm/_npx .node-gyp .yarn
+    .cache/node .cache/bazelisk .cache/ms-playwright .cache/Cypress .cache/electron
     .pyenv .rye .local/pipx miniconda3 anaconda3 miniforge3 mambaforge micromamba
     .rbenv .rvm .gem/ruby .bundle/cache .sdkman .jenv .jdks .m2/wrapper .gradle/wrapper .gradle/jdks
     .gradle/native go/bin go/pkg .goenv .gvm sdk .ghcup .cabal/bin .cabal/packages .cabal/store .stack

@@ -89,10 +89,22 @@ pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Live<Option<Tou
     Live::of(move || run_blocking(|| touched_now(&context, &run)))
 }
 
+/// The step that could write to the project before a command of a hook, in whatever run: the project outlives them.
+pub(super) fn touched_before_hook(project: &Project, run: &str) -> Live<Option<Touched>> {
+    let mut specialists = project.catalog.specialists.values();
+    if specialists.any(|specialist| specialist.leaves_files()) {
+        return Live::always(unknown());
+    }
+    touched_in(&project.context, run)
+}
+
+fn unknown() -> Option<Touched> {
+    StepId::new("unknown").ok().map(Touched::by)
+}
+
 /// A run that cannot be read counts as one whose step could, and so do what happened to triggers and the test of a hook,
 /// which have no run.
 fn touched_now(context: &ProjectContext, run: &str) -> Option<Touched> {
-    let unknown = || StepId::new("unknown").ok().map(Touched::by);
     let Ok(run) = RunId::new(run) else { return unknown() };
     let facts = context.journal(Default::default()).ok().map(|journal| {
         let earlier = Earlier::read(&*journal, &run, u64::MAX).ok()?;

@@ -1,6 +1,6 @@
 //! Notifications: the text of one, and how it is sent to a hook of `notify`.
 
-use super::hook_secrets::{open_triggers, secrets_of, settings_commands, touched_in};
+use super::hook_secrets::{open_triggers, secrets_of, settings_commands, touched_before_hook};
 use super::outgoing::{DeliveryFailure, Receiver, Unmasked, secret};
 use super::runs::ConfiguredSecrets;
 use super::{Project, ServiceError, params};
@@ -189,8 +189,7 @@ pub async fn send_notification(
     hook: &NotifyHook,
     what: &Notification,
 ) -> Result<(), DeliveryFailure> {
-    let context = &project.context;
-    let touched = touched_in(context, &what.run);
+    let touched = touched_before_hook(project, &what.run);
     let (secrets, redactor) = reading_secrets(project, touched.clone());
     let sent = match &hook.target {
         NotifyTarget::Webhook(webhook) => {

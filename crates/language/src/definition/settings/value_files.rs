@@ -4,7 +4,7 @@ use super::{SecretSource, Settings};
 use crate::definition::notify::NotifyTarget;
 
 impl Settings {
-    /// The files that secrets and notifications name by `file:`, as the author wrote them.
+    /// The files that secrets, notifications and traces name by `file:`, as the author wrote them.
     pub fn value_files(&self) -> Vec<&str> {
         let of_secrets = self.secrets.values().filter_map(|source| match source {
             SecretSource::File(path) => Some(path.as_str()),
@@ -14,7 +14,11 @@ impl Settings {
             NotifyTarget::Webhook(webhook) => Some(webhook),
             NotifyTarget::Command(_) | NotifyTarget::Playbook(_) => None,
         });
-        let references = of_hooks.flat_map(|webhook| [Some(&webhook.url), webhook.secret.as_ref()]);
+        let of_hooks = of_hooks.flat_map(|webhook| [Some(&webhook.url), webhook.secret.as_ref()]);
+        let traces = self.serve.traces.iter();
+        let of_traces =
+            traces.flat_map(|traces| [&traces.endpoint].into_iter().chain(traces.headers.values()));
+        let references = of_hooks.chain(of_traces.map(Some));
         of_secrets
             .chain(references.flatten().filter_map(|text| text.strip_prefix("file:")))
             .collect()
