@@ -141,3 +141,37 @@ fn files_without_a_record_are_named_before_an_approval() {
     // What a person changed before the run is none of its changes.
     assert!(!shown.out.contains("pr\u{fc}f.sh") && !shown.out.contains("ci.sh"), "{shown:?}");
 }
+
+/// A specialist that chooses the value of a secret chooses which words of a difference are masked.
+#[test]
+fn an_approval_releases_nothing_if_a_new_line_is_masked() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let line = "echo pwned > $HOME/pwned";
+    for (value, escapes) in [(line, false), ("another-value-4711", true)] {
+        let steps = format!(
+            "{WORK}  - {{id: reads, dependsOn: work, run: 'true', env: {{S: '{{{{secrets.S}}}}'}}}}
+  - {{id: again, dependsOn: reads, agent: worker, task: Write., verify: {{claims: none}}}}
+  - {{id: ok, dependsOn: again, approve: 'Go?'}}
+  - {{id: later, dependsOn: ok, run: bash ci.sh}}\n"
+        );
+        let settings = "secrets: {S: {command: [cat, value.txt]}}\n";
+        let scratch = project(settings, &steps, &format!("echo '{value}' > value.txt"));
+        let call = |command: &str| json!({"calls": [{"tool": "shell:exec", "args": {"command": command}}]});
+        let done = json!({"output": {"summary": "done"}});
+        let first = call(&format!("echo '{value}' > value.txt"));
+        let second = call(&format!("echo '{line}' > ci.sh"));
+        let steps = json!({"work": [first, done], "again": [second, done]});
+        scratch.write("value.txt", "unused-value-0815\n");
+        let script = json!({"schema": "kb.script/1", "steps": steps});
+        scratch.write("script.yml", &script.to_string());
+        assert_eq!(run(&scratch, &RUN).0.code, 3, "{value}");
+        let (shown, _) = run(&scratch, &["run", "diff", "@last"]);
+        let seen = shown.err.split_once("--seen ").map(|(_, seen)| seen.split('`').next().unwrap());
+        run(&scratch, &["run", "approve", "@last", "ok", "--seen", seen.unwrap_or("9")]);
+        run(&scratch, &["run", "approve", "@last", "ok"]);
+        assert_eq!(home(&scratch).join("pwned").exists(), escapes, "{value}: {shown:?}");
+        assert_eq!(seen.is_some(), escapes, "{value}: {shown:?}");
+    }
+}

@@ -5,6 +5,7 @@ use super::ServiceError;
 use super::runs::facts_of;
 use kb_base::value::{Digest, Hasher, RunId, Timestamp, counted, json_text};
 use kb_core::evidence::FileKind;
+use kb_core::redaction::MASK;
 use kb_core::wire::Body;
 use kb_engine::inspect::{
     Earlier, FileDiff, FileDiffKind, FileSnapshot, Reader, RunDiff, StepDiff, run_diff,
@@ -67,6 +68,8 @@ pub enum Unshown {
     Unrecorded,
     /// The sandbox opened data of the repository, or files outside of the project, for writing.
     Opened,
+    /// A new line has the value of a secret in it, which is masked. A model can have chosen that value.
+    Masked,
 }
 
 impl Unshown {
@@ -80,6 +83,10 @@ impl Unshown {
             Unshown::Opened => {
                 "`sandbox.write` opened `.git` or files outside of the project, whose changes are not shown, so an \
                  approval releases nothing: later commands stay in the sandbox; `sandbox: never` on a step frees it"
+            }
+            Unshown::Masked => {
+                "a new line has the value of a secret, which is masked, so an approval releases nothing: later commands \
+                 stay in the sandbox"
             }
         }
     }
@@ -150,6 +157,9 @@ impl Difference {
             if !diff.steps.iter().all(is_complete) {
                 found.unshown = Some(Unshown::Unrecorded);
             }
+            if diff.steps.iter().any(has_masked_line) {
+                found.unshown = Some(Unshown::Masked);
+            }
             found.runs.push(diff);
         }
         if let Some(since) = since {
@@ -179,6 +189,13 @@ impl Difference {
     pub fn is_empty(&self) -> bool {
         self.runs.iter().flat_map(|run| &run.steps).all(|step| step.files.is_empty())
     }
+}
+
+/// Whether a line that a step wrote is masked in part.
+fn has_masked_line(step: &StepDiff) -> bool {
+    let patches = step.files.iter().flat_map(|file| &file.patches);
+    let mut lines = patches.flat_map(|patch| patch.text.lines());
+    lines.any(|line| line.starts_with('+') && line.contains(MASK))
 }
 
 /// When the first step started in which a specialist could change files. If there is none, a value of others made the
