@@ -70,14 +70,15 @@ fn request(node: &Node, decoder: &mut Decoder) -> Option<HttpStep> {
         );
         return None;
     }
-    let mut found = HttpStep::from_node(node, decoder)?;
-    found.method.make_ascii_uppercase();
-    if !METHODS.contains(&found.method.as_str()) {
-        let at = node.get("method").map_or(node.span, |method| method.span);
-        let message = format!("`{}` is not an HTTP method", found.method);
-        decoder.bad_value(at, message, format!("write one of {}", METHODS.join(", ")));
+    let fields = decoder.fields(node, &HTTP)?;
+    let found = HttpStep::of(&fields, decoder);
+    let method = fields.get("method").and_then(|node| Some((node, node.as_text()?)));
+    let method = method.map(|(node, text)| (node, text.to_ascii_uppercase()));
+    if let Some((node, text)) = method.filter(|(_, text)| !METHODS.contains(&text.as_str())) {
+        let message = format!("`{text}` is not an HTTP method");
+        decoder.bad_value(node.span, message, format!("write one of {}", METHODS.join(", ")));
     }
-    Some(found)
+    found.map(|found| HttpStep { method: found.method.to_ascii_uppercase(), ..found })
 }
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
