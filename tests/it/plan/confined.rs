@@ -98,6 +98,13 @@ fn a_writer_that_may_work_beside_a_step_counts_from_its_start() {
         let found = Facts::default().confined(&plan, make);
         assert_eq!(found.is_some(), is_confined, "{writer}, {step}");
     }
+    let hook = |on: &str| {
+        let plan = plan_of(&format!(
+            "schema: kb.playbook/1\nid: p\nhooks: {{{on}: [{{id: make, workspace: shared, run: make}}]}}\nsteps: [{{id: write, agent: writer, task: t, workspace: shared}}]\n"
+        ));
+        Facts::default().confined(&plan, plan.step(plan.find("make").unwrap())).is_some()
+    };
+    assert!(hook("onStart") && !hook("onSuccess"));
 }
 
 /// Of many writers the first ones before a step are named, also those that are decided about in another pass.

@@ -96,6 +96,10 @@ impl Plan {
         let planned = self.step(ix);
         let is_shared =
             |planned: &PlanStep| planned.step.details().workspace == Some(WorkspaceMode::Shared);
+        let comes_last = |planned: &PlanStep| {
+            let is_early = planned.step.details().hook.as_ref().is_some_and(|hook| hook.is_early());
+            planned.is_finally() && !is_early
+        };
         let overlaps = |writer: &PlanStep| match writer.isolation() {
             Some(own) => own.merge != MergePolicy::None,
             None => is_shared(planned) && is_shared(writer),
@@ -103,7 +107,7 @@ impl Plan {
         let mut writers = self.order().iter().copied().filter(|other| {
             let writer = self.step(*other);
             *other != ix
-                && writer.is_finally() == planned.is_finally()
+                && comes_last(writer) == comes_last(planned)
                 && writer.has_writing_specialist()
                 && overlaps(writer)
                 && !self.follows(ix, *other)
