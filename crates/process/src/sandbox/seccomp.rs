@@ -3,8 +3,8 @@
 
 use super::isolation::Isolation;
 use libc::{
-    BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_JUMP, BPF_K, BPF_LD, BPF_RET, BPF_STMT, BPF_W,
-    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, c_long, sock_filter, sock_fprog,
+    BPF_ABS, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_JUMP, BPF_K, BPF_LD, BPF_RET,
+    BPF_STMT, BPF_W, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, c_long, sock_filter, sock_fprog,
 };
 use rustix::io::Errno;
 
@@ -142,7 +142,7 @@ pub(crate) struct SystemCallFilter(Vec<sock_filter>);
 impl SystemCallFilter {
     /// The filter of a process that is isolated in these ways.
     pub(crate) fn new(isolation: Isolation) -> SystemCallFilter {
-        let mut filter = SystemCallFilter(Vec::with_capacity(192));
+        let mut filter = SystemCallFilter(Vec::with_capacity(512));
         // System calls of another architecture have other numbers.
         filter.load(ARCH);
         filter.jump(BPF_JEQ, ARCHITECTURE, 1, 0);
@@ -154,68 +154,33 @@ impl SystemCallFilter {
             filter.jump(BPF_JSET, 0x4000_0000, 0, 1);
             filter.fail(libc::ENOSYS);
         }
-        for number in DENIED {
-            filter.jump(BPF_JEQ, number as u32, 0, 1);
-            filter.fail(libc::EPERM);
-        }
-        for number in ABSENT {
-            filter.jump(BPF_JEQ, number as u32, 0, 1);
-            filter.fail(libc::ENOSYS);
-        }
-        if !isolation.has(Isolation::MOUNTS) {
-            for number in SHARED_MEMORY {
-                filter.jump(BPF_JEQ, number as u32, 0, 1);
-                filter.fail(libc::EPERM);
-            }
-        }
-        let in_namespace = isolation.has(Isolation::MOUNTS);
-        for number in OWN_PROCESS {
-            filter.on(number, |filter| filter.not_outside(argument(0), in_namespace));
-        }
-        for (number, process) in OWN_PRIORITY {
-            filter.on(number, |filter| {
-                filter.require(argument(0), process);
-                filter.not_outside(argument(1), in_namespace);
-            });
-        }
-        for number in [libc::SYS_clone, libc::SYS_unshare] {
-            filter.on(number, |filter| {
-                filter.load(argument(0));
-                filter.jump(BPF_JSET, NEW_NAMESPACES, 0, 1);
-                filter.fail(libc::EPERM);
-            });
-        }
-        for (number, mode) in MODES {
-            filter.on(*number, |filter| filter.without_set_id(argument(*mode)));
-        }
-        for (number, flags) in OPENS {
-            filter.on(*number, |filter| {
-                let mut creates = SystemCallFilter(Vec::new());
-                creates.without_set_id(argument(flags + 1));
-                filter.load(argument(*flags));
-                filter.jump(BPF_JSET, CREATES, 0, creates.0.len() as u8);
-                filter.0.append(&mut creates.0);
-            });
-        }
-        filter.on(libc::SYS_ioctl, |filter| {
-            filter.load(argument(1));
-            for request in TYPING {
-                filter.jump(BPF_JEQ, request, 0, 1);
-                filter.fail(libc::EPERM);
-            }
-        });
-        let families: &[u32] =
-            if isolation.has(Isolation::NO_SOCKETS) { &FAMILIES[..1] } else { &FAMILIES };
-        filter.on(libc::SYS_socket, |filter| {
-            filter.load(argument(0));
-            for family in families {
-                filter.jump(BPF_JEQ, *family, 0, 1);
-                filter.allow();
-            }
-            filter.fail(libc::EACCES);
-        });
-        filter.allow();
+        filter.search(&mut rules(isolation));
         filter
+    }
+
+    /// Adds a search for the number of the call, by halves: the kernel tries a new filter with every number, so that a
+    /// list of all costs more than the start of a program. A call without a rule is permitted.
+    fn search(&mut self, rules: &mut [Rule]) {
+        rules.sort_by_key(|(number, _)| *number);
+        match rules {
+            [] => self.allow(),
+            [(number, block)] => {
+                self.jump(BPF_JEQ, *number, 0, block.0.len() as u8);
+                self.0.append(&mut block.0);
+                self.allow();
+            }
+            _ => {
+                let (below, from) = rules.split_at_mut(rules.len() / 2);
+                let first = from.first().map_or(0, |(number, _)| *number);
+                let mut inner = SystemCallFilter(Vec::new());
+                inner.search(below);
+                // The jump of a comparison is too short for half of the rules.
+                self.jump(BPF_JGE, first, 0, 1);
+                self.push(BPF_JMP | BPF_JA, inner.0.len() as u32);
+                self.0.append(&mut inner.0);
+                self.search(from);
+            }
+        }
     }
 
     /// Applies the filter to the calling thread and its children, permanently. Needs
@@ -231,15 +196,6 @@ impl SystemCallFilter {
             0 => Ok(()),
             _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::PERM)),
         }
-    }
-
-    /// Adds a block for one system call. The number is loaded before and after it.
-    fn on(&mut self, number: c_long, block: impl FnOnce(&mut SystemCallFilter)) {
-        let mut inner = SystemCallFilter(Vec::new());
-        block(&mut inner);
-        inner.load(NUMBER);
-        self.jump(BPF_JEQ, number as u32, 0, inner.0.len() as u8);
-        self.0.append(&mut inner.0);
     }
 
     /// Fails if a mode sets the user or the group of a program.
@@ -289,5 +245,147 @@ impl SystemCallFilter {
         // SAFETY: builds a value; there are no conditions.
         #[allow(unsafe_code)]
         self.0.push(unsafe { BPF_JUMP((BPF_JMP | test | BPF_K) as u16, value, then, otherwise) });
+    }
+}
+
+/// What is done about one system call: a block that ends with an answer.
+type Rule = (u32, SystemCallFilter);
+
+/// The rules for a process that is isolated in these ways, one for each number.
+fn rules(isolation: Isolation) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = Vec::with_capacity(128);
+    let mut on = |number: c_long, block: &dyn Fn(&mut SystemCallFilter)| {
+        let mut inner = SystemCallFilter(Vec::new());
+        block(&mut inner);
+        inner.allow();
+        rules.push((number as u32, inner));
+    };
+    let in_namespace = isolation.has(Isolation::MOUNTS);
+    let shared_memory = if in_namespace { &[][..] } else { &SHARED_MEMORY };
+    for number in DENIED.iter().chain(shared_memory) {
+        on(*number, &|filter| filter.fail(libc::EPERM));
+    }
+    for number in ABSENT {
+        on(number, &|filter| filter.fail(libc::ENOSYS));
+    }
+    for number in OWN_PROCESS {
+        on(number, &|filter| filter.not_outside(argument(0), in_namespace));
+    }
+    for (number, process) in OWN_PRIORITY {
+        on(number, &|filter| {
+            filter.require(argument(0), process);
+            filter.not_outside(argument(1), in_namespace);
+        });
+    }
+    for number in [libc::SYS_clone, libc::SYS_unshare] {
+        on(number, &|filter| {
+            filter.load(argument(0));
+            filter.jump(BPF_JSET, NEW_NAMESPACES, 0, 1);
+            filter.fail(libc::EPERM);
+        });
+    }
+    for (number, mode) in MODES {
+        on(*number, &|filter| filter.without_set_id(argument(*mode)));
+    }
+    for (number, flags) in OPENS {
+        on(*number, &|filter| {
+            let mut creates = SystemCallFilter(Vec::new());
+            creates.without_set_id(argument(flags + 1));
+            filter.load(argument(*flags));
+            filter.jump(BPF_JSET, CREATES, 0, creates.0.len() as u8);
+            filter.0.append(&mut creates.0);
+        });
+    }
+    on(libc::SYS_ioctl, &|filter| {
+        filter.load(argument(1));
+        for request in TYPING {
+            filter.jump(BPF_JEQ, request, 0, 1);
+            filter.fail(libc::EPERM);
+        }
+    });
+    let families: &[u32] =
+        if isolation.has(Isolation::NO_SOCKETS) { &FAMILIES[..1] } else { &FAMILIES };
+    on(libc::SYS_socket, &|filter| {
+        filter.load(argument(0));
+        for family in families {
+            filter.jump(BPF_JEQ, *family, 0, 1);
+            filter.allow();
+        }
+        filter.fail(libc::EACCES);
+    });
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answer of a filter for a system call without arguments, and the number of instructions that it took.
+    fn answer(filter: &SystemCallFilter, number: u32) -> (u32, usize) {
+        let (mut at, mut value, mut steps) = (0, 0, 0);
+        loop {
+            let sock_filter { code, jt, jf, k } = filter.0[at];
+            steps += 1;
+            at += 1;
+            let code = u32::from(code);
+            let skip = |taken: bool| usize::from(if taken { jt } else { jf });
+            if code == BPF_RET | BPF_K {
+                return (k, steps);
+            } else if code == BPF_LD | BPF_W | BPF_ABS {
+                value = [(NUMBER, number), (ARCH, ARCHITECTURE)]
+                    .into_iter()
+                    .find_map(|(offset, value)| (offset == k).then_some(value))
+                    .unwrap_or(0);
+            } else if code == BPF_JMP | BPF_JA {
+                at += k as usize;
+            } else if code == BPF_JMP | BPF_JEQ | BPF_K {
+                at += skip(value == k);
+            } else if code == BPF_JMP | BPF_JGE | BPF_K {
+                at += skip(value >= k);
+            } else {
+                assert_eq!(code, BPF_JMP | BPF_JSET | BPF_K);
+                at += skip(value & k != 0);
+            }
+        }
+    }
+
+    #[test]
+    fn each_call_gets_its_answer_after_a_few_comparisons() {
+        let isolations = [
+            Isolation::default(),
+            Isolation::default().with(Isolation::MOUNTS).with(Isolation::NETWORK),
+            Isolation::default().with(Isolation::NO_SOCKETS),
+        ];
+        for isolation in isolations {
+            let filter = SystemCallFilter::new(isolation);
+            let denied = SECCOMP_RET_ERRNO | libc::EPERM as u32;
+            let absent = SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+            let no_family = SECCOMP_RET_ERRNO | libc::EACCES as u32;
+            let has_mounts = isolation.has(Isolation::MOUNTS);
+            let number = |number: &c_long| *number as u32;
+            for at in 0..600 {
+                let expected = match () {
+                    () if DENIED.iter().map(number).any(|own| own == at) => denied,
+                    () if ABSENT.iter().map(number).any(|own| own == at) => absent,
+                    () if !has_mounts && SHARED_MEMORY.iter().map(number).any(|own| own == at) => {
+                        denied
+                    }
+                    // The priority of a process group, and of an I/O class that does not exist.
+                    () if at == libc::SYS_ioprio_set as u32 => denied,
+                    // The family 0.
+                    () if at == libc::SYS_socket as u32 => no_family,
+                    () => SECCOMP_RET_ALLOW,
+                };
+                let (found, steps) = answer(&filter, at);
+                assert_eq!(found, expected, "{at}");
+                assert!(steps < 40, "{at}: {steps}");
+            }
+            let mut numbers: Vec<u32> =
+                rules(isolation).iter().map(|(number, _)| *number).collect();
+            let all = numbers.len();
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), all);
+        }
     }
 }
