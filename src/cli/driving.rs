@@ -1,19 +1,15 @@
 //! Drives a run and displays it: events go to a renderer, signals go to the engine.
 
-use super::exit::{CliError, CliResult, Exit};
-use super::prompting;
+use super::ask_in_place::{InPlace, ask_in_place, conclude_elsewhere};
+use super::exit::{CliError, CliResult, Exit, exit_of};
 use super::render::next::next_command;
 use super::render::table::plain;
 use super::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use super::terminal::{ERROR, Terminal, paint};
-use kb_base::diagnostic::Code;
-use kb_core::wire::QuestionKind;
-use kb_service::service::runs::{
-    self, ActivitySender, Expectation, Prepared, ProjectContext, Replied, ReplyRequest,
-};
+use kb_service::service::runs::{self, ActivitySender, Expectation, Prepared};
 use kb_service::service::{
-    self, Difference, EventReceiver, LiveReader, LiveUpdate, RunControl, RunStatus, ServiceError,
-    Summary, Update, event_channel,
+    self, EventReceiver, LiveReader, LiveUpdate, RunControl, RunStatus, Summary, Update,
+    event_channel,
 };
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -94,12 +90,15 @@ pub(super) async fn drive(
         let waits = ended.left.status == RunStatus::Waiting;
         // While questions are asked here, the summary is printed once, at the end.
         if waits && display.is_interactive(terminal) {
-            match ask_in_place(context, &run, terminal).await? {
-                Some(answered) => {
-                    prepared = answered;
+            match ask_in_place(context.clone(), &run, terminal).await? {
+                InPlace::Answered(answered) => {
+                    prepared = *answered;
                     continue;
                 }
-                None => return ended.conclude(display, program, terminal),
+                InPlace::LeftOpen => return ended.conclude(display, program, terminal),
+                InPlace::Elsewhere => {
+                    return conclude_elsewhere(&context, &run, program, terminal).await;
+                }
             }
         }
         let ended_run = ended.left.status.has_ended().then(|| ended.left.run.clone());
@@ -107,39 +106,6 @@ pub(super) async fn drive(
         // A command that was killed and that no step continues is noticed here.
         ended_run.map(|run| runs::require_none_of(&context, &run)).transpose()?;
         return Ok(exit);
-    }
-}
-
-/// Asks the first open question of a run; `None` if there is none or it is left open.
-async fn ask_in_place(
-    context: ProjectContext,
-    run: &str,
-    terminal: &mut Terminal,
-) -> Result<Option<Prepared>, CliError> {
-    let view = service::show_run(&context, run)?;
-    let mut open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
-    let Some((step, question)) = open.next() else { return Ok(None) };
-    let mut given = Default::default();
-    loop {
-        let difference = match question.kind {
-            QuestionKind::Approve => Some(service::difference(&context, run)?),
-            QuestionKind::Ask => None,
-        };
-        let changes = difference.as_ref();
-        let asked = prompting::ask(step, question, changes, &mut given, terminal).await?;
-        let Some((decision, comment)) = asked else { return Ok(None) };
-        let (step, by) = (Some(step.instance.clone()), context.environment.user());
-        let about = Some(question.text.clone());
-        let seen = difference.as_ref().and_then(Difference::seen);
-        let request = ReplyRequest { step, decision, comment, by, about, seen };
-        match runs::reply(context.clone(), run, request) {
-            Ok(Replied::Ready(prepared)) => return Ok(Some(*prepared)),
-            Ok(Replied::Delivered(_)) => return Ok(None),
-            Err(ServiceError::Refused(failure)) if failure.code == Code::BAD_ANSWER => {
-                terminal.err(&format!("{}\n", failure.message))?;
-            }
-            Err(error) => return Err(error.into()),
-        }
     }
 }
 
@@ -260,16 +226,6 @@ impl Ended {
             paint(ERROR, "error")
         ))?;
         Ok(true)
-    }
-}
-
-/// The exit code of a run with this status.
-pub(super) fn exit_of(status: RunStatus, signalled: Option<Exit>) -> Exit {
-    match status {
-        RunStatus::Succeeded => Exit::Done,
-        RunStatus::Failed | RunStatus::Cancelled => Exit::RunFailed,
-        RunStatus::Waiting => Exit::Waiting,
-        RunStatus::Interrupted | RunStatus::Running => signalled.unwrap_or(Exit::RunFailed),
     }
 }
 

@@ -5,7 +5,9 @@ use super::render::message_text;
 use super::terminal::{ERROR, HINT, Terminal, paint};
 use kb_base::diagnostic::Code;
 use kb_service::service::runs::ProjectContext;
-use kb_service::service::{Environment, InspectError, JournalError, ResourceKind, ServiceError};
+use kb_service::service::{
+    Environment, InspectError, JournalError, ResourceKind, RunStatus, ServiceError,
+};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -171,4 +173,14 @@ fn line(terminal: &mut Terminal, message: &str, code: Option<Code>) -> io::Resul
 
 fn hint(terminal: &mut Terminal, help: &str) -> io::Result<()> {
     terminal.err(&format!("  {} {}\n", paint(HINT, "help:"), message_text(help)))
+}
+
+/// The exit code of a run with this status.
+pub(super) fn exit_of(status: RunStatus, signalled: Option<Exit>) -> Exit {
+    match status {
+        RunStatus::Succeeded => Exit::Done,
+        RunStatus::Failed | RunStatus::Cancelled => Exit::RunFailed,
+        RunStatus::Waiting => Exit::Waiting,
+        RunStatus::Interrupted | RunStatus::Running => signalled.unwrap_or(Exit::RunFailed),
+    }
 }

@@ -5,6 +5,7 @@
 //! to stderr. Start at [`main`].
 
 mod answer_form;
+mod ask_in_place;
 mod asking;
 mod backup;
 mod cache;

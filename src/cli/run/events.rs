@@ -10,6 +10,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Print new events until the run ends
     #[arg(short, long)]

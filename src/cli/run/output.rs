@@ -12,6 +12,7 @@ use kb_service::service::{self, Environment, RunStatus};
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Step id, or an item such as `review[src/a.rs]`
     step: Option<String>,

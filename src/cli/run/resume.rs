@@ -15,6 +15,7 @@ use kb_service::service::runs::{self, ProjectContext};
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     #[command(flatten)]
     overrides: OverrideArgs,

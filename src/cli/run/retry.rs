@@ -22,6 +22,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Run this step and all steps after it again
     #[arg(long, value_name = "STEP")]

@@ -14,6 +14,7 @@ use kb_service::service::{self, Environment, SessionLine, SessionView};
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Step id
     step: Option<String>,

@@ -16,6 +16,7 @@ use kb_service::service::{self, Audit, Environment};
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last
+    #[arg(default_value = "@last", hide_default_value = true)]
     run: String,
     /// Head of the hash chain that was stored elsewhere: `traceHead` of `run:end`
     #[arg(long, value_name = "DIGEST")]

@@ -1,7 +1,6 @@
 //! `kb run watch`
 
-use crate::cli::driving::exit_of;
-use crate::cli::exit::{CliError, CliResult, Exit};
+use crate::cli::exit::{CliError, CliResult, Exit, exit_of};
 use crate::cli::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;

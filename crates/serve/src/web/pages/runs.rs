@@ -40,6 +40,8 @@ pub(super) struct RunLine {
     /// Gates by their verdict.
     passed: usize,
     refuted: usize,
+    /// Gates that proved nothing.
+    unproven: usize,
     /// The first failure, or what it waits for.
     note: Option<String>,
     error: Option<String>,
@@ -136,6 +138,7 @@ impl RunLine {
             total,
             passed: gates(Verdict::Passed),
             refuted: gates(Verdict::Failed),
+            unproven: gates(Verdict::Inconclusive) + gates(Verdict::Unchecked),
             note: note.map(|text| one_line(text, 160)),
             error: error.map(|text| short(&text, 2000)),
             parent: run.parent.as_ref().map(|parent| parent.run.clone()),

@@ -1,0 +1,109 @@
+//! Questions of a run that are asked on the terminal which drives it, and those that are answered elsewhere meanwhile.
+
+use super::exit::{CliError, Exit, exit_of};
+use super::prompting;
+use super::render::{RunSummary, summary};
+use super::terminal::Terminal;
+use kb_base::diagnostic::Code;
+use kb_core::wire::QuestionKind;
+use kb_service::service::runs::{self, Prepared, ProjectContext, Replied, ReplyRequest};
+use kb_service::service::{self, Difference, ServiceError};
+use std::time::Duration;
+
+/// What became of a question that was asked here.
+pub(super) enum InPlace {
+    Answered(Box<Prepared>),
+    /// There is none, or it is left open.
+    LeftOpen,
+    /// It was answered elsewhere, such as on the page, and another process continues the run.
+    Elsewhere,
+}
+
+/// Interval between reads of a run that another process may continue.
+const READ_PAUSE: Duration = Duration::from_millis(300);
+
+/// Number of reads until a run that no process continues is left as it is, about half a minute.
+const READS: usize = 100;
+
+/// Returns when a step has no open question any more.
+async fn answered_elsewhere(context: &ProjectContext, run: &str, instance: &str) {
+    let is_open = || {
+        let view = service::show_run(context, run);
+        view.is_ok_and(|view| {
+            view.steps.iter().any(|step| step.instance == instance && step.question.is_some())
+        })
+    };
+    while is_open() {
+        tokio::time::sleep(READ_PAUSE).await;
+    }
+}
+
+/// Waits until the process that continues a run has left it, and shows the summary.
+pub(super) async fn conclude_elsewhere(
+    context: &ProjectContext,
+    run: &str,
+    program: &str,
+    terminal: &mut Terminal,
+) -> Result<Exit, CliError> {
+    terminal.err(&format!("\nanswered elsewhere; run {run} continues there\n"))?;
+    let mut reads = 0;
+    loop {
+        let mut reader = service::read_run(context, run)?;
+        let asks = || -> Result<bool, ServiceError> {
+            Ok(service::show_run(context, run)?.steps.iter().any(|step| step.question.is_some()))
+        };
+        reads += 1;
+        // The process that continues it may not have started.
+        let is_left = !reader.is_live().map_err(ServiceError::from)? && (reads > READS || asks()?);
+        if reader.status().has_ended() || is_left {
+            let mut summary = RunSummary::default();
+            while let Some(events) = reader.next_events().map_err(ServiceError::from)? {
+                events.iter().for_each(|event| summary.add(event));
+            }
+            summary.locate(|step| reader.place(step));
+            let status = reader.status();
+            terminal.out(&summary::text(program, run, status, &summary, terminal.is_quiet()))?;
+            return Ok(exit_of(status, None));
+        }
+        tokio::select! {
+            () = tokio::time::sleep(READ_PAUSE) => {}
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+        }
+    }
+}
+
+/// Asks the first open question of a run.
+pub(super) async fn ask_in_place(
+    context: ProjectContext,
+    run: &str,
+    terminal: &mut Terminal,
+) -> Result<InPlace, CliError> {
+    let view = service::show_run(&context, run)?;
+    let mut open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
+    let Some((step, question)) = open.next() else { return Ok(InPlace::LeftOpen) };
+    let mut given = Default::default();
+    loop {
+        let difference = match question.kind {
+            QuestionKind::Approve => Some(service::difference(&context, run)?),
+            QuestionKind::Ask => None,
+        };
+        let changes = difference.as_ref();
+        let asked = tokio::select! {
+            asked = prompting::ask(step, question, changes, &mut given, terminal) => asked?,
+            () = answered_elsewhere(&context, run, &step.instance) => return Ok(InPlace::Elsewhere),
+        };
+        let Some((decision, comment)) = asked else { return Ok(InPlace::LeftOpen) };
+        let (step, by) = (Some(step.instance.clone()), context.environment.user());
+        let about = Some(question.text.clone());
+        let seen = difference.as_ref().and_then(Difference::seen);
+        let request = ReplyRequest { step, decision, comment, by, about, seen };
+        match runs::reply(context.clone(), run, request) {
+            Ok(Replied::Ready(prepared)) => return Ok(InPlace::Answered(prepared)),
+            Ok(Replied::Delivered(_)) => return Ok(InPlace::LeftOpen),
+            Err(ServiceError::Refused(failure)) if failure.code == Code::BAD_ANSWER => {
+                terminal.err(&format!("{}\n", failure.message))?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
