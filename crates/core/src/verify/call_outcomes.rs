@@ -11,15 +11,22 @@ use kb_language::definition::ClaimPolicy;
 use kb_language::toolspec::EvidenceTier;
 use serde_json::json;
 
-/// The details of calls that no claim is about. Of each tool the last call decides: what was repeated with
-/// success is no failure.
+/// The details of calls that no claim is about. Of each tool, and of each target of a tool that writes, the last call
+/// decides: what was repeated with success is no failure.
 pub(super) fn call_outcomes(gate: &Gate, claimed: &[CallClaim]) -> Vec<CheckDetail> {
     if gate.claims == ClaimPolicy::None {
         return Vec::new();
     }
     let executed: Vec<&Invocation> =
         gate.trace.iter().filter(|call| call.purpose == Purpose::Execution).collect();
-    let is_last = |at: usize| executed[at + 1..].iter().all(|call| call.tool != executed[at].tool);
+    let is_same = |one: &Invocation, other: &Invocation| {
+        let spec = gate.tools.entry(&one.tool);
+        let target = |call: &Invocation| {
+            spec.subject.iter().find_map(|name| call.args.get(&**name)).cloned()
+        };
+        one.tool == other.tool && (!spec.writes || target(one) == target(other))
+    };
+    let is_last = |at: usize| executed[at + 1..].iter().all(|call| !is_same(executed[at], call));
     let is_claimed =
         |call: &Invocation| claimed.iter().any(|claim| claim.is_about(call, &gate.tools));
     let last = (0..executed.len()).filter(|at| is_last(*at)).map(|at| executed[at]);

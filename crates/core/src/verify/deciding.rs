@@ -4,6 +4,7 @@
 //! A change of such a file leaves open whether the work is right or the command says so by itself. Whether it refutes a
 //! check is for the check to say: [`Decided::is_frozen`].
 
+use super::executed_scripts::executes_query;
 use super::ignored_files::{IgnoredChange, is_at};
 use super::manifest::{self, Effect};
 use super::observation::{Observation, Observations};
@@ -98,6 +99,7 @@ impl Deciding<'_> {
             }
             (false, _) => Some(!runner::is_definition(path) || existed && !path.contains('/')),
         });
+        let behind = existed && self.is_executed_behind(path);
         let executed = runner::executed_file(self.argv).filter(|file| existed && is_at(path, file));
         let executed = executed.map(|file| {
             // A program can be the work. Of a binary file there is no difference.
@@ -105,8 +107,17 @@ impl Deciding<'_> {
             is_text && file.trim_start_matches("./") == path && runner::is_shell_script(self.argv)
         });
         let weaker = existed && self.test.is_some() && self.is_weaker(path);
-        let all = [by_runner.flatten(), executed, weaker.then_some(false)];
+        let all = [by_runner.flatten(), executed, behind.then_some(false), weaker.then_some(false)];
         all.into_iter().flatten().max()
+    }
+
+    /// Whether the target or script that the command names executes a file.
+    fn is_executed_behind(&self, path: &str) -> bool {
+        let Some(query) = executes_query(self.argv, path) else { return false };
+        let Some(Observation::Files(Ok(found))) = self.observations.get(&query) else {
+            return false;
+        };
+        found.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
     }
 
     /// Whether a test of before may test less: it is gone, lines of it are, or lines that leave tests out were added.

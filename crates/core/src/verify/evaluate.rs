@@ -7,6 +7,7 @@ use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
 use super::committed::committed_query;
+use super::executed_scripts::executes_queries;
 use super::expected_changes::expected_changes;
 use super::failed_commands::failed_commands;
 use super::finding::Finding;
@@ -25,6 +26,7 @@ use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::{CommandRecord, RecordedRuns};
 use super::rerun::Rerun;
 use super::runner;
+use super::shell::Script;
 use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
 use super::suites;
@@ -62,6 +64,15 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
     let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
     let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
     let ignored = ignored_query(gate, claims_tests, |argv| known.contains(argv));
+    let checks_of = gate.criteria.iter().filter_map(Criterion::command);
+    let mut commands: Vec<Vec<String>> = checks_of.flat_map(|check| check.commands()).collect();
+    if claims_tests {
+        let recorded = gate.trace.iter().filter_map(Script::of_call);
+        commands.extend(recorded.flat_map(|script| script.commands).map(|used| used.argv));
+    }
+    let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
+    let changed: Vec<&str> = changes.changed().collect();
+    let executed: Vec<ObservationQuery> = executes_queries(&commands, &changed).collect();
     let mut seen = BTreeSet::new();
     let written = match gate.claims {
         ClaimPolicy::None => Vec::new(),
@@ -76,6 +87,7 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         .chain(sourced)
         .chain(stated)
         .chain(names)
+        .chain(executed)
         .chain(kept_queries(&claims.statements, &gate.root))
         .chain(committed)
         .chain(gate.asked.queries(&gate.root))

@@ -28,7 +28,9 @@ pub(super) fn expected_changes(
     observations: &Observations,
 ) -> Option<CheckDetail> {
     // Where only the tools of the specialist let expect changes, a report of commands can be the work.
-    let is_open = !gate.changes_declared && !gate.after_refuted;
+    let is_asked = gate.asked.order(may_be_other(gate)).is_some()
+        || gate.asked.not_made(&gate.root, observations).is_some();
+    let is_open = !gate.changes_declared && !gate.after_refuted && !is_asked;
     let has_claims = !claims.files.is_empty() || is_open && !claims.none_executed();
     let changed: Vec<&str> = changes.changed().collect();
     let is_declared = gate.claims != ClaimPolicy::None && declares_no_changes(&gate.output);
@@ -45,7 +47,8 @@ pub(super) fn expected_changes(
         (Some(_), false) => other_files(&gate.output, changes, &gate.root)
             .map_or_else(Finding::passed, Finding::inconclusive),
         (None, _) => {
-            let is_said = is_open && says_no_change(&gate.output);
+            let is_said =
+                !gate.changes_declared && !gate.after_refuted && says_no_change(&gate.output);
             unchanged(gate, is_declared || is_said, changes.gap(), observations)
         }
     };
@@ -95,9 +98,8 @@ fn unchanged(
             "the task asks for `{path}`, which does not exist, and {nothing}"
         ));
     }
-    // An answer with keys of its own, or a process, can be what was asked for.
-    let may_be_other = has_own_keys(&gate.output) || !gate.trace.iter().all(only_looks);
-    if let Some(order) = gate.asked.order(may_be_other).filter(|_| !denies_work(&gate.output)) {
+    let order = gate.asked.order(may_be_other(gate));
+    if let Some(order) = order.filter(|_| !denies_work(&gate.output)) {
         return with_help(&format!("the task asks for a change (`{order}`), but {nothing}"));
     }
     // What was changed and changed back is no lie.
@@ -129,6 +131,11 @@ fn repeats_nothing(gate: &Gate, claims: &OutputClaims) -> bool {
         && claims.none_executed()
         && !has_own_keys(&gate.output)
         && !claims.statements.iter().any(names)
+}
+
+/// Whether an answer with keys of its own, or a process, can be what a task asks for that names no file.
+fn may_be_other(gate: &Gate) -> bool {
+    has_own_keys(&gate.output) || !gate.trace.iter().all(only_looks)
 }
 
 /// Whether a sentence of the summary denies something, or says that it was so before: it can mean that nothing was to be done.

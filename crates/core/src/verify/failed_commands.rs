@@ -40,14 +40,14 @@ pub(super) fn failed_commands(
         claims.commands.iter().any(claimed)
     };
     let reports = |run: &RecordedRun<'_>| run.tests.map_or(0, |tests| tests.failed);
-    let failed =
-        runs.iter().filter(|run| run.exit_code().is_some_and(|code| code != 0) || reports(run) > 0);
+    let failed = runs.iter().filter(|run| run.failure().is_some() || reports(run) > 0);
     let unmentioned = failed.filter_map(|run| {
-        let (own, code) = (&run.script, run.exit_code()?);
+        let (own, failure) = (&run.script, run.failure());
         let text = shown(own);
         let looks = |used: &CommandUse| only_looks(&used.argv);
         let is_repeated = runs.iter().any(|later| later.at > run.at && later.script == *own);
-        let asks = code == 1 && own.commands.iter().any(|own| is_question(&own.argv.join(" ")));
+        let asks = run.exit_code() == Some(1)
+            && own.commands.iter().any(|own| is_question(&own.argv.join(" ")));
         if text.is_empty() || asks || is_repeated || is_claimed(own) {
             return None;
         }
@@ -55,17 +55,17 @@ pub(super) fn failed_commands(
             true => is_unrepeated_failure(run, used, runs, commands),
             false => !used.is_neutral() && !looks(used) && !succeeds_later(run, used, runs),
         };
-        let counts = code != 0 && own.unparsed.is_some() || own.commands.iter().any(is_open);
-        let how = match (code, reports(run)) {
-            (0, failed) => format!("reports {failed} failed tests"),
-            (code, _) => format!("exited with code {code}"),
-        };
+        let counts =
+            failure.is_some() && own.unparsed.is_some() || own.commands.iter().any(is_open);
+        let is_killed = failure.is_some() && run.exit_code().is_none();
+        let counts = counts || is_killed;
+        let how = failure.unwrap_or_else(|| format!("reports {} failed tests", reports(run)));
         let reason = format!("its last run {how}, and no claim mentions it");
         let finding = match counts && !tells_failure(own) {
             true => Finding::inconclusive(reason).under(policy),
             false => Finding::unchecked(reason),
         };
-        let evidence = json!({"calls": [run.call.id], "exitCode": code});
+        let evidence = json!({"calls": [run.call.id], "exitCode": run.exit_code()});
         Some(finding.into_detail(format!("command {text}"), Some(evidence)))
     });
     let mut found: Vec<CheckDetail> = unmentioned.collect();

@@ -33,6 +33,7 @@ mod commands_before;
 mod committed;
 mod deciding;
 mod evaluate;
+mod executed_scripts;
 mod expected_changes;
 mod failed_commands;
 mod failed_tests;

@@ -124,6 +124,15 @@ impl<'a> RecordedRun<'a> {
         }
     }
 
+    /// How the process failed; `None` if it did not, or that is unknown.
+    pub(super) fn failure(&self) -> Option<String> {
+        match &self.end {
+            RunEnd::Code(0) | RunEnd::Unknown => None,
+            RunEnd::Code(code) => Some(format!("exited with code {code}")),
+            RunEnd::Other(reason) => Some(reason.clone()),
+        }
+    }
+
     /// The exit code of the process.
     pub(super) fn exit_code(&self) -> Option<i64> {
         match self.end {

@@ -3,6 +3,7 @@
 use super::call_claim::names_tool;
 use super::command_claim::CommandClaim;
 use super::command_text::{has_in_order, is_question, plain};
+use super::executed_scripts::definition_file;
 use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery};
 use super::recorded_runs::{CommandRecord, RecordedRun};
@@ -30,13 +31,19 @@ pub(super) fn script_queries(
 }
 
 fn names_program(file: &str, program: &str) -> ObservationQuery {
-    let count = Some(format!(r"\b{}\b", regex::escape(program)));
+    let program = regex::escape(program);
+    // A target can execute a script that names the program.
+    let count = Some(match ["Makefile", "package.json"].contains(&file) {
+        true => format!(r"\b{program}\b|\.sh\b"),
+        false => format!(r"\b{program}\b"),
+    });
     ObservationQuery::Files { pattern: file.to_owned(), count }
 }
 
-/// The script of the project that a command executes.
+/// The script of the project that a command executes, or the file that defines the target which it names.
 fn own_script(used: &CommandUse) -> Option<&str> {
-    let file = executed_file(&used.argv)?.trim_start_matches("./");
+    let file = executed_file(&used.argv).map(|file| file.trim_start_matches("./"));
+    let file = file.or(definition_file(&used.argv))?;
     let is_plain = !file.starts_with('/') && !file.contains(['*', '?', '[', '{', '!']);
     is_plain.then_some(file)
 }

@@ -145,7 +145,7 @@ impl Earlier {
         found
     }
 
-    /// Of each step whose changes are in the project: a file whose change was undone, because it is gone or has the content
+    /// Of each instance whose changes are in the project: a file whose change was undone, because it is gone or has the content
     /// of before again. Where changes were not recorded, a file that its gate found and that is gone, unless a step after
     /// it succeeded: that one can have used it up. `digest_now` returns the digest of a file of the workspace.
     pub fn undone_files(
@@ -153,7 +153,7 @@ impl Earlier {
         journal: &dyn Journal,
         root: &Path,
         digest_now: &dyn Fn(&str) -> Option<Digest>,
-    ) -> BTreeMap<StepIx, String> {
+    ) -> BTreeMap<InstanceIx, String> {
         let before = self.reads_before(journal);
         let own = self.files.written.iter().map(|(ix, paths)| (*ix, paths, &self.files));
         let earlier = before.iter().flat_map(|(instances, facts)| {
@@ -172,18 +172,17 @@ impl Earlier {
                 change.is_some_and(|own| own.is_undone(last, exists(path), || digest_now(path)))
             };
             if let Some(path) = paths.iter().find(|path| is_undone(path)) {
-                found.insert(self.state.instance(ix).step, path.clone());
+                found.insert(ix, path.clone());
             }
         }
         for (ix, instance) in self.state.instances() {
-            if found.contains_key(&instance.step) || !self.counts(ix) || self.is_used(instance.step)
-            {
+            if found.contains_key(&ix) || !self.counts(ix) || self.is_used(instance.step) {
                 continue;
             }
             let verified =
                 instance.verification().into_iter().flat_map(|found| found.found_files());
             let path = { verified }.find(|path| !exists(path));
-            path.and_then(|path| found.insert(instance.step, path.to_owned()));
+            path.and_then(|path| found.insert(ix, path.to_owned()));
         }
         found
     }

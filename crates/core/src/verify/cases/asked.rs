@@ -1,6 +1,7 @@
 //! Tasks that ask for changes, commands that failed, names in prose, and commands that other ones executed.
 
 use super::{Step, check};
+use crate::evidence::ProcessEndKind;
 use crate::evidence::Verdict::{Failed, Inconclusive, Passed, Unchecked};
 use serde_json::json;
 
@@ -169,8 +170,8 @@ fn a_command_that_a_target_or_a_script_executes_ran_with_it() {
         ("make test", "python -m unittest", Passed),
         ("npm test", "node --test", Passed),
         ("npm run lint", "eslint .", Passed),
-        ("make lint", "python3 -m unittest", Failed),
-        ("npm run lint", "eslint", Failed),
+        ("make lint", "python3 -m unittest", Inconclusive),
+        ("npm run lint", "eslint", Inconclusive),
         ("make -i test", "python3 -m unittest", Inconclusive),
     ] {
         let step = step.clone().run(ran, 0);
@@ -183,6 +184,69 @@ fn a_command_that_a_target_or_a_script_executes_ran_with_it() {
         assert_eq!(verdict, Inconclusive, "{reason}");
     };
     doubt(step.edit("Makefile", "ruff check", "true").run("make test", 0));
+}
+
+#[test]
+fn a_script_that_a_target_executes_and_the_step_changed_raises_doubt() {
+    let make = "run:\n\tpython3 src/calc.py\ntest:\n\tsh tools/t.sh\n\tpython3 -m unittest\n";
+    let scripts = r#"{"main": "src/calc.js", "scripts": {"test": "node tools/all.js", "ci": "./tools/t.sh"}}"#;
+    let files = [
+        ("src/calc.py", "x = 1\n"),
+        ("src/calc.js", "x\n"),
+        ("tools/t.sh", "exit 1\n"),
+        ("tools/all.js", "y\n"),
+        ("Makefile", make),
+        ("package.json", scripts),
+    ];
+    let over = || Step::over(&files).edit("src/calc.py", "1", "2").edit("src/calc.js", "x", "z");
+    let report = json!({"modified": ["src/calc.py", "src/calc.js"], "testResult": "passed"});
+    let run = |step: Step, command: &str| step.run(command, 0).printing("5 passed in 0.1s");
+    check(&run(over(), "make test"), &[(report.clone(), Passed, "")]);
+    check(&run(over(), "npm test"), &[(report, Passed, "")]);
+    let doubt = "which decides what the command does";
+    for (file, old, command) in [
+        ("tools/t.sh", "exit 1", "make test"),
+        ("tools/all.js", "y", "npm test"),
+        ("tools/t.sh", "exit 1", "npm run test"),
+    ] {
+        let report =
+            json!({"modified": ["src/calc.py", "src/calc.js", file], "testResult": "passed"});
+        let step = run(over().edit(file, old, "true"), command);
+        check(&step, &[(report, Inconclusive, doubt)]);
+    }
+}
+
+#[test]
+fn a_claim_about_commands_is_no_change_that_the_task_asks_for() {
+    let step = |task: &str| Step {
+        task: task.to_owned(),
+        ..Step::over(&[("src/calc.py", "x = 1\n")]).run("ls src", 0).test(2, 0)
+    };
+    for output in [json!({"commands": ["ls src"]}), json!({"testResult": "passed"})] {
+        for task in ["Create src/mul.py with a function mul.", "Fix add in src/calc.py."] {
+            check(&step(task), &[(output.clone(), Failed, "the task asks for")]);
+        }
+        assert_ne!(step("Run the tests.").verdict(&output).0, Failed);
+    }
+}
+
+#[test]
+fn a_killed_command_and_a_failed_call_of_another_target_raise_doubt() {
+    let report = json!({"modified": ["src/calc.py"]});
+    let mut killed = Step::fixed().run("./worker", 0);
+    let process = killed.last().process.as_mut().unwrap();
+    (process.exit_code, process.end) = (None, Some(ProcessEndKind::Signal));
+    killed.last().status = super::InvocationStatus::Failed;
+    check(&killed, &[(report.clone(), Inconclusive, "no claim mentions it")]);
+    let failed = |status| {
+        let mut step =
+            Step::fixed().call("fs:edit", json!({"path": "src/other.py", "old": "a", "new": "b"}));
+        step.last().status = status;
+        step.edit("src/calc.py", "a + b", "b + a")
+    };
+    for status in [super::InvocationStatus::Failed, super::InvocationStatus::Denied] {
+        check(&failed(status), &[(report.clone(), Inconclusive, "the last call of `fs:edit`")]);
+    }
 }
 
 #[test]

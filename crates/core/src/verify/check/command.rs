@@ -102,6 +102,10 @@ impl CommandCriterion {
             CommandEnd::Code(0) if self.must_fail => {
                 Finding::failed("exit code 0, and the command must fail")
             }
+            // So end shells, `env` and `timeout` whose program is missing or cannot be executed.
+            CommandEnd::Code(code @ (126 | 127)) if self.must_fail => Finding::failed(format!(
+                "exit code {code}: a program could not be started{last_line}"
+            )),
             CommandEnd::Code(_) | CommandEnd::Signal(_) if self.must_fail => Finding::passed(),
             CommandEnd::Code(0) => self.passed(run, facts, before),
             CommandEnd::Code(code) => Finding::failed(format!("exit code {code}{last_line}")),

@@ -6,12 +6,14 @@
 //! command. Start reading at [`Script::of`].
 
 mod argv;
+mod exits;
 mod syntax;
 mod token;
 
 use crate::evidence::Invocation;
 pub(super) use argv::ENVIRONMENT_FILES;
 use argv::{Unwrapped, is_assignment, unwrap};
+use exits::{Options, is_failing_exit, is_transparent_exit, set};
 use kb_base::value::Json;
 use syntax::{Command, List, Pipeline, Statement};
 
@@ -84,13 +86,6 @@ impl CommandLine {
         let argv = call.args.get("argv").and_then(words);
         argv.or_else(|| call.process.as_ref()?.argv.clone()).map(CommandLine::Words)
     }
-}
-
-/// The options of the shell that decide which exit codes count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Options {
-    errexit: bool,
-    pipefail: bool,
 }
 
 /// The shell of `run:` steps and of `shell:exec`, before the script.
@@ -370,53 +365,6 @@ impl Analysis {
         let (sourced, cwd, pipeline) = (self.sourced.len(), self.cwd.clone(), self.pipelines);
         self.commands.push(CommandUse { argv, masked, sourced, cwd, writes, pipeline });
     }
-}
-
-/// `exit` and `exit $?` at the end leave the exit code as it is.
-fn is_transparent_exit(statement: &Statement) -> bool {
-    let Pipeline { negated: false, commands } = &statement.first else { return false };
-    let [Command::Simple { words, .. }] = commands.as_slice() else { return false };
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let is_exit = matches!(words.as_slice(), ["exit"] | ["exit", "$?"]);
-    is_exit && statement.rest.is_empty() && !statement.background
-}
-
-/// `exit`, `exit 1` and `false` after `||` keep a failure.
-fn is_failing_exit(pipeline: &Pipeline) -> bool {
-    let Pipeline { negated: false, commands } = pipeline else { return false };
-    let [Command::Simple { words, .. }] = commands.as_slice() else { return false };
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        ["exit"] | ["exit", "$?"] => true,
-        ["exit", code] => code.parse::<u8>().is_ok_and(|code| code != 0),
-        _ => false,
-    }
-}
-
-/// Applies `set`; `None` if an argument is not covered.
-fn set(args: &[String], options: &mut Options) -> Option<()> {
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let on = match arg.chars().next()? {
-            '-' => true,
-            '+' => false,
-            _ => return None,
-        };
-        for flag in arg.chars().skip(1) {
-            match flag {
-                'e' => options.errexit = on,
-                'u' | 'x' | 'v' | 'f' | 'a' | 'E' => {}
-                'o' => match args.next()?.as_str() {
-                    "errexit" => options.errexit = on,
-                    "pipefail" => options.pipefail = on,
-                    "nounset" | "xtrace" | "verbose" | "errtrace" => {}
-                    _ => return None,
-                },
-                _ => return None,
-            }
-        }
-    }
-    Some(())
 }
 
 #[cfg(test)]

@@ -42,7 +42,8 @@ pub(super) fn choices(
     let reads = earlier.changed_reads(journal, &digest_now);
     let reads = reads.into_iter().map(|(step, path)| (step, RerunReason::File(path)));
     let undone = earlier.undone_files(journal, root, &digest_now).into_iter();
-    let undone = undone.map(|(step, path)| (step, RerunReason::Undone(path)));
+    let step_of = |ix| earlier.state.instance(ix).step;
+    let undone = undone.map(|(ix, path)| (step_of(ix), RerunReason::Undone(path)));
     let changed_files = reads.chain(undone).collect();
     let facts = Comparison {
         before: Version {

@@ -98,30 +98,36 @@ pub fn retry(
         let step = |name: &str| step_of(plan, name).map(|ix| InstanceIx(ix.0));
         let instance = |name: &str| item.map_or_else(|| step(name), Ok);
         Ok(match from {
-            RetryFrom::Unsuccessful => unsuccessful(&*journal, &earlier, &root)?,
-            RetryFrom::Step(step) => StartMode::retry(vec![instance(step)?], false),
+            RetryFrom::Unsuccessful => with_undone(&*journal, &earlier, &root, None)?,
+            RetryFrom::Step(step) => {
+                with_undone(&*journal, &earlier, &root, Some(instance(step)?))?
+            }
             RetryFrom::Only(step) => StartMode::retry(vec![instance(step)?], true),
         })
     })
 }
 
-/// The steps that did not succeed, and those whose change of a file was undone.
-fn unsuccessful(
+/// A retry from a step or item, or from all steps that did not succeed, and from those whose change of a file was undone.
+fn with_undone(
     journal: &dyn Journal,
     run: &RunId,
     root: &Path,
+    from: Option<InstanceIx>,
 ) -> Result<StartMode, ServiceError> {
     let earlier = Earlier::read(journal, run, u64::MAX)?;
     let undone = earlier.undone_files(journal, root, &|path| file_digest(&root.join(path)));
     if undone.is_empty() {
-        return Ok(StartMode::retry(Vec::new(), false));
+        return Ok(StartMode::retry(from.into_iter().collect(), false));
     }
-    let mut from = earlier.state.unsuccessful(&earlier.plan);
-    from.extend(undone.keys().map(|step| InstanceIx(step.0)));
+    let mut from = match from {
+        Some(from) => vec![from],
+        None => earlier.state.unsuccessful(&earlier.plan),
+    };
+    from.extend(undone.keys());
     from.sort();
     from.dedup();
-    let listed = undone.iter().map(|(step, path)| {
-        let step = &earlier.plan.step(*step).step.id;
+    let listed = undone.iter().map(|(ix, path)| {
+        let step = earlier.state.key(&earlier.plan, *ix);
         format!("the change of `{path}` by step `{step}` was undone")
     });
     let reason = format!("{RETRIED}; {}", listed.collect::<Vec<_>>().join(", "));
