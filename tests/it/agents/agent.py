@@ -136,7 +136,7 @@ def perform(line):
         say(f"[{json.dumps(said)}]")
     elif word == "ask":
         kind, path = path, text
-        call = {"toolCallId": "p1", "kind": kind, "title": f"{kind} {path}", "locations": [{"path": os.path.join(CWD, path)}]}
+        call = {"toolCallId": "p1", "kind": kind, "title": path if path.startswith("mcp__") else f"{kind} {path}", "locations": [{"path": os.path.join(CWD, path)}]}
         options = [option("allow_always"), option("allow_once"), option("reject_once")]
         outcome = ask("session/request_permission", toolCall=call, options=options)["result"]["outcome"]
         say(f"[{kind}: {outcome.get('optionId', outcome['outcome'])}]")

@@ -82,10 +82,13 @@ impl AskedWork {
 fn orders_change(sentence: &Sentence) -> bool {
     let words: Vec<&str> =
         sentence.words.iter().map(String::as_str).filter(|word| *word != "please").collect();
-    // `Change nothing else`, `Update me`.
+    // Not `Change nothing else`, `Update me`, or a verb alone.
     let is_about_files = |at: usize| {
         let next = &words[at + 1..words.len().min(at + 3)];
-        !next.iter().any(|word| means(word, Meaning::Nothing)) && next.first() != Some(&"me")
+        let names_something = !next.is_empty() || !sentence.located_paths().is_empty();
+        names_something
+            && next.first() != Some(&"me")
+            && !next.iter().any(|word| means(word, Meaning::Nothing))
     };
     // Not in `Explain how to add and remove`.
     let is_order = |at: usize| {
@@ -113,6 +116,7 @@ mod tests {
             ("Behebe den Fehler in calc/core.py.", true),
             ("Fix the failing tests.", true),
             ("Implement mul.", true),
+            ("Remove calc/core.py.", true),
             ("Review calc/core.py.", false),
             ("Explain how to fix calc/core.py.", false),
             ("Describe what to add and remove in calc/core.py.", false),
@@ -122,6 +126,7 @@ mod tests {
             ("Do not change docs/a.md.", false),
             ("Update me on docs/a.md.", false),
             ("Write a summary of the module.", false),
+            ("Improve ", false),
             ("The fix of calc/core.py is old.", false),
         ] {
             assert_eq!(AskedWork::of(task).order.is_some(), expected, "{task}");
