@@ -67,6 +67,7 @@ function replace(next) {
     if (dirty || (active && active.matches("input, textarea, select"))) continue;
     const open = [...part.querySelectorAll("details")].map((details) => details.open);
     const picked = new Set([...part.querySelectorAll("[type=checkbox]:checked")].map((box) => box.value));
+    const told = [...part.querySelectorAll("form[id] .message")].map((one) => [one.closest("form").id, one.textContent, one.className]);
     const key = active && (active.getAttribute("href") || active.closest("form")?.dataset.action || active.dataset.writing);
     const scroll = [part.scrollLeft, part.scrollTop];
     const writing = [...part.querySelectorAll("[data-writing]")].map((area) => [area.dataset.writing, area.scrollTop]);
@@ -76,6 +77,10 @@ function replace(next) {
       if (open[index] !== undefined) details.open = open[index];
     });
     for (const box of part.querySelectorAll("[type=checkbox]")) box.checked = picked.has(box.value);
+    for (const [id, text, kind] of told) {
+      const message = document.querySelector(`#${CSS.escape(id)} .message`);
+      if (message) [message.textContent, message.className] = [text, kind];
+    }
     chosen();
     [part.scrollLeft, part.scrollTop] = scroll;
     for (const area of part.querySelectorAll("[data-writing]")) {
@@ -250,6 +255,7 @@ async function bulk(form, action) {
   const counted = all.length === 1 ? "1 run" : `${all.length} runs`;
   if (action === "cancel" && !confirm(`Cancel ${counted}?`)) return;
   const failed = [];
+  say(form, "", true);
   for (const box of all) {
     try {
       await send(form, `/api/v1/runs/${box.value}/${action}`, {});
