@@ -31,7 +31,10 @@ pub(super) fn script_queries(
 }
 
 fn names_program(file: &str, program: &str) -> ObservationQuery {
-    let program = regex::escape(program);
+    let program = match program {
+        "python" => "python3?".to_owned(),
+        program => regex::escape(program),
+    };
     // A target can execute a script that names the program.
     let count = Some(match ["Makefile", "package.json"].contains(&file) {
         true => format!(r"\b{program}\b|\.sh\b"),

@@ -171,6 +171,9 @@ fn a_command_that_a_target_or_a_script_executes_ran_with_it() {
         ("npm test", "node --test", Passed),
         ("npm run lint", "eslint .", Passed),
         ("make lint", "python3 -m unittest", Inconclusive),
+        ("make lint test", "ruff check", Inconclusive),
+        ("make test", "cargo publish", Failed),
+        ("make lint test", "python3 -m compileall src", Inconclusive),
         ("npm run lint", "eslint", Inconclusive),
         ("make -i test", "python3 -m unittest", Inconclusive),
     ] {
