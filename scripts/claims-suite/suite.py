@@ -117,13 +117,14 @@ def cases(table, projects, forms):
                 for attempt in op.get("attempts", [])
             ]
             for gate in op.get("gates", ["default"]):
-                key = json.dumps([op["op"], gate, name, calls, report], sort_keys=True)
+                key = json.dumps([op["op"], gate, name, calls, report, filled(op.get("task"), names)], sort_keys=True)
                 if key in seen:
                     continue
                 seen.add(key)
                 found.append({
                     "op": op["op"], "gate": gate, "project": name, "calls": calls, "report": report, "earlier": earlier,
                     "specialist": op.get("specialist", "dev"), "config": op.get("config", {}), "run": project.get("run"),
+                    "task": filled(op.get("task", "Do the work and report it."), names),
                     "expect": op.get("expect", "refute"), "limit": op.get("limit", {}).get(gate), "variant": variant,
                 })
     return found
@@ -170,7 +171,7 @@ def prepared(case, project, tools, root):
     if "modules" in project:
         (root / "node_modules").symlink_to(tools.modules(project["modules"]))
     config = {"sandbox": {"read": [str(tools.cache)]}, "tools": {"http": {"allowPrivate": [f"127.0.0.1:{site()}"]}}}
-    step = {"id": "work", "specialist": case["specialist"], "task": "Do the work and report it."}
+    step = {"id": "work", "specialist": case["specialist"], "task": case["task"]}
     names = {"run": case["run"], "src": project["src"]}
     checks = filled(GATES[case["gate"]], names)
     for check in checks:

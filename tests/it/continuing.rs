@@ -478,3 +478,22 @@ fn a_step_whose_change_was_undone_runs_again() {
     again(&[]);
     again(&["--with-current"]);
 }
+
+#[test]
+fn an_item_whose_change_was_undone_runs_again() {
+    let script = r#"if [ "$1" = b ] && [ ! -e ok ]; then exit 1; fi; echo done >> "$1.txt""#;
+    let text = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n  - id: e\n    forEach: [a, b]\n    run: [sh, -c, '{script}', x, '{{{{item}}}}']\n    \
+         verify: {{checks: [{{file: {{path: '{{{{item}}}}.txt', changed: true}}}}]}}\n"
+    );
+    let files = [("playbooks/p.yml", text.as_str()), ("a.txt", "a\n"), ("b.txt", "b\n")];
+    let scratch = Scratch::new(&files);
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    scratch.write("a.txt", "a\n");
+    scratch.write("ok", "");
+    scratch.kb(&["run", "retry"]).code(0).says(&["`e[0]` was undone"]);
+    assert_eq!(
+        (scratch.read("a.txt"), scratch.read("b.txt")),
+        ("a\ndone\n".into(), "b\ndone\n".into())
+    );
+}

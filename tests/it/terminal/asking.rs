@@ -337,6 +337,20 @@ fn an_approval_lists_what_it_starts() {
 
 /// The changes stand before the question, also where another terminal approves; `n` decides nothing there.
 #[test]
+fn a_question_that_is_answered_elsewhere_ends_and_the_run_is_followed() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: ok, approve: Go on?}\n  \
+                - {id: b, dependsOn: [ok], run: sleep 0.3}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    terminal.until("the question", |screen| screen.contains("y to approve"));
+    scratch.kb(&["run", "approve", "@last"]).code(0);
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("answered elsewhere"), "{printed}");
+    assert!(printed.contains("2 succeeded"), "{printed}");
+}
+
+#[test]
 fn an_approval_shows_what_changed() {
     let steps = "  - {id: write, evidence: full, run: 'seq 1 150 > numbers.txt'}
   - {id: ok, dependsOn: write, approve: \"Publish?\"}

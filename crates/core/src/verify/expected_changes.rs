@@ -43,6 +43,14 @@ pub(super) fn expected_changes(
             "after an attempt that was refuted, the output names nothing that can be compared; name the files, \
              commands or symbols that the answer is about",
         ),
+        // A task without a file can ask for something else than a change of files.
+        (None, false)
+            if has_claims && claims.files.is_empty() && gate.asked.order(false).is_some() =>
+        {
+            Finding::inconclusive(
+                "the task asks for a change, no change was recorded, and only commands, tests or calls are claimed",
+            )
+        }
         _ if !gate.expect_changes || has_claims => return None,
         (Some(_), false) => other_files(&gate.output, changes, &gate.root)
             .map_or_else(Finding::passed, Finding::inconclusive),

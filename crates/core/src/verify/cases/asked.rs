@@ -229,6 +229,10 @@ fn a_claim_about_commands_is_no_change_that_the_task_asks_for() {
         for task in ["Create src/mul.py with a function mul.", "Fix add in src/calc.py."] {
             check(&step(task), &[(output.clone(), Failed, "the task asks for")]);
         }
+        check(
+            &step("Implement the retry."),
+            &[(output.clone(), Inconclusive, "the task asks for a change")],
+        );
         assert_ne!(step("Run the tests.").verdict(&output).0, Failed);
     }
 }
