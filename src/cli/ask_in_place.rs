@@ -33,7 +33,16 @@ async fn answered_elsewhere(context: &ProjectContext, run: &str, instance: &str)
             view.steps.iter().any(|step| step.instance == instance && step.question.is_some())
         })
     };
-    while is_open() {
+    let Ok(mut reader) = service::read_run(context, run) else { return };
+    loop {
+        // Only what is new is read again, because a run can be large.
+        let mut has_news = false;
+        while let Ok(Some(_)) = reader.next_events() {
+            has_news = true;
+        }
+        if has_news && !is_open() {
+            return;
+        }
         tokio::time::sleep(READ_PAUSE).await;
     }
 }

@@ -20,8 +20,7 @@ pub(super) fn is_question(command: &str) -> bool {
 
 /// Whether a command only inspects files and programs, so its exit code is an answer.
 pub(super) fn only_looks(argv: &[String]) -> bool {
-    const LOOKS: [&str; 10] =
-        ["ls", "cat", "head", "tail", "find", "stat", "file", "wc", "command", "type"];
+    const LOOKS: [&str; 7] = ["ls", "find", "stat", "file", "wc", "command", "type"];
     let program = argv.first().map_or("", String::as_str);
     LOOKS.contains(&program) || is_question(&argv.join(" ")) || records(argv) && shows(argv)
 }

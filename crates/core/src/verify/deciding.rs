@@ -4,7 +4,7 @@
 //! A change of such a file leaves open whether the work is right or the command says so by itself. Whether it refutes a
 //! check is for the check to say: [`Decided::is_frozen`].
 
-use super::executed_scripts::executes_query;
+use super::executed_scripts::{executes_query, is_in_file};
 use super::ignored_files::{IgnoredChange, is_at};
 use super::manifest::{self, Effect};
 use super::observation::{Observation, Observations};
@@ -113,11 +113,8 @@ impl Deciding<'_> {
 
     /// Whether the target or script that the command names executes a file.
     fn is_executed_behind(&self, path: &str) -> bool {
-        let Some(query) = executes_query(self.argv, path) else { return false };
-        let Some(Observation::Files(Ok(found))) = self.observations.get(&query) else {
-            return false;
-        };
-        found.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
+        let query = executes_query(self.argv, path);
+        query.is_some_and(|query| is_in_file(&query, self.observations))
     }
 
     /// Whether a test of before may test less: it is gone, lines of it are, or lines that leave tests out were added.

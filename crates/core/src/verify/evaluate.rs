@@ -7,7 +7,7 @@ use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
 use super::committed::committed_query;
-use super::executed_scripts::executes_queries;
+use super::executed_scripts::{definition_file, executes_queries};
 use super::expected_changes::expected_changes;
 use super::failed_commands::failed_commands;
 use super::finding::Finding;
@@ -70,9 +70,15 @@ pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
         let recorded = gate.trace.iter().filter_map(Script::of_call);
         commands.extend(recorded.flat_map(|script| script.commands).map(|used| used.argv));
     }
-    let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
-    let changed: Vec<&str> = changes.changed().collect();
-    let executed: Vec<ObservationQuery> = executes_queries(&commands, &changed).collect();
+    commands.retain(|argv| definition_file(argv).is_some());
+    let executed = match commands.is_empty() {
+        true => Vec::new(),
+        false => {
+            let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
+            let changed: Vec<&str> = changes.changed().collect();
+            executes_queries(&commands, &changed).collect()
+        }
+    };
     let mut seen = BTreeSet::new();
     let written = match gate.claims {
         ClaimPolicy::None => Vec::new(),

@@ -1,7 +1,7 @@
 //! Files of the project that a target of `make` or a script of `package.json` executes: the step that changes one decides what
 //! the command does.
 
-use super::observation::ObservationQuery;
+use super::observation::{Observation, ObservationQuery, Observations};
 
 /// The file that defines what a command executes, if it is one of a target or a script.
 pub(super) fn definition_file(argv: &[String]) -> Option<&'static str> {
@@ -9,6 +9,20 @@ pub(super) fn definition_file(argv: &[String]) -> Option<&'static str> {
         "make" => Some("Makefile"),
         "npm" | "pnpm" | "yarn" | "bun" => Some("package.json"),
         _ => None,
+    }
+}
+
+/// Whether a file was observed to have the text that a query counts.
+pub(super) fn is_in_file(query: &ObservationQuery, observations: &Observations) -> bool {
+    let Some(Observation::Files(Ok(found))) = observations.get(query) else { return false };
+    found.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
+}
+
+/// The pattern of a word of a command: `python3` is `python`.
+pub(super) fn word_pattern(word: &str) -> String {
+    match word {
+        "python" | "python3" => "python3?".to_owned(),
+        word => regex::escape(word),
     }
 }
 
@@ -34,7 +48,7 @@ pub(super) fn executes_query(argv: &[String], path: &str) -> Option<ObservationQ
     Some(ObservationQuery::Files { pattern: file.to_owned(), count: Some(pattern) })
 }
 
-/// The queries for the commands of checks and of the step, and the files that the step changed and that existed before.
+/// The queries for commands and the files that the step changed.
 pub(super) fn executes_queries<'a>(
     commands: &'a [Vec<String>],
     changed: &'a [&'a str],

@@ -55,10 +55,9 @@ pub(super) fn failed_commands(
             true => is_unrepeated_failure(run, used, runs, commands),
             false => !used.is_neutral() && !looks(used) && !succeeds_later(run, used, runs),
         };
-        let counts =
-            failure.is_some() && own.unparsed.is_some() || own.commands.iter().any(is_open);
-        let is_killed = failure.is_some() && run.exit_code().is_none();
-        let counts = counts || is_killed;
+        let is_killed = run.exit_code().is_none();
+        let counts = failure.is_some() && (is_killed || own.unparsed.is_some())
+            || own.commands.iter().any(is_open);
         let how = failure.unwrap_or_else(|| format!("reports {} failed tests", reports(run)));
         let reason = format!("its last run {how}, and no claim mentions it");
         let finding = match counts && !tells_failure(own) {

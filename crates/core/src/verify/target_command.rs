@@ -1,7 +1,8 @@
 //! Commands behind a name: who ran `make test` ran the recipe of that target, who ran `npm run lint` that script of
 //! `package.json`.
 
-use super::observation::{Observation, ObservationQuery};
+use super::executed_scripts::{is_in_file, word_pattern};
+use super::observation::ObservationQuery;
 use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun};
 use super::shell::{CommandUse, Script};
 use super::whole_run::folder_of;
@@ -15,11 +16,7 @@ fn definition(argv: &[String], claimed: &[String]) -> Option<(&'static str, Stri
     };
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let words_of = |between: &str| {
-        let any_python = |word: &String| match word.as_str() {
-            "python" | "python3" => "python3?".to_owned(),
-            word => regex::escape(word),
-        };
-        claimed.iter().map(any_python).collect::<Vec<_>>().join(between)
+        claimed.iter().map(|word| word_pattern(word)).collect::<Vec<_>>().join(between)
     };
     let (file, name) = match words.as_slice() {
         ["make", target] => ("Makefile", target),
@@ -66,10 +63,7 @@ pub(super) fn behind_target<'r>(
     };
     let has_it = |run: &RecordedRun<'_>, used: &CommandUse| {
         let Some((file, query)) = query(&used.argv, claimed) else { return false };
-        let Some(Observation::Files(Ok(found))) = record.observations.get(&query) else {
-            return false;
-        };
-        found.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
+        is_in_file(&query, record.observations)
             && !changed(file)
             && folder_of(run, used, record.root).is_some_and(|folder| folder.is_empty())
     };

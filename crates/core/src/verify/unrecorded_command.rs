@@ -3,9 +3,9 @@
 use super::call_claim::names_tool;
 use super::command_claim::CommandClaim;
 use super::command_text::{has_in_order, is_question, plain};
-use super::executed_scripts::definition_file;
+use super::executed_scripts::{definition_file, is_in_file, word_pattern};
 use super::finding::Finding;
-use super::observation::{Observation, ObservationQuery};
+use super::observation::ObservationQuery;
 use super::recorded_runs::{CommandRecord, RecordedRun};
 use super::runner::{canonical, executed_file};
 use super::shell::{CommandUse, Script};
@@ -31,10 +31,7 @@ pub(super) fn script_queries(
 }
 
 fn names_program(file: &str, program: &str) -> ObservationQuery {
-    let program = match program {
-        "python" => "python3?".to_owned(),
-        program => regex::escape(program),
-    };
+    let program = word_pattern(program);
     // A target can execute a script that names the program.
     let count = Some(match ["Makefile", "package.json"].contains(&file) {
         true => format!(r"\b{program}\b|\.sh\b"),
@@ -63,13 +60,8 @@ impl CommandClaim {
         record: &CommandRecord<'r>,
     ) -> Option<(String, &'r RecordedRun<'r>)> {
         let program = program_of(self)?;
-        let has_it = |script: &&str| {
-            let query = names_program(script, &program);
-            let Some(Observation::Files(Ok(files))) = record.observations.get(&query) else {
-                return false;
-            };
-            files.iter().any(|file| file.occurrences.is_some_and(|count| count > 0))
-        };
+        let has_it =
+            |script: &&str| is_in_file(&names_program(script, &program), record.observations);
         record.runs.iter().rev().find_map(|run| {
             let mut scripts = run.script.commands.iter().filter_map(own_script);
             Some((scripts.find(has_it)?.to_owned(), run))
