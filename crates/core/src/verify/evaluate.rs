@@ -1,12 +1,13 @@
-//! The queries and the verdict of a whole gate.
+//! What a whole gate must observe, and its checks over the observations.
 
 use super::call_claim;
 use super::call_outcomes::call_outcomes;
-use super::check::{CommandCriterion, Criterion, Facts, JUDGE, evaluate_schema};
+use super::check::{CommandCriterion, Criterion, Facts, evaluate_schema};
 use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
 use super::committed::committed_query;
+use super::examined::Examined;
 use super::executed_scripts::{definition_file, executes_queries};
 use super::expected_changes::expected_changes;
 use super::failed_commands::failed_commands;
@@ -25,7 +26,7 @@ use super::recheck::WrittenFiles;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::{CommandRecord, RecordedRuns};
 use super::rerun::Rerun;
-use super::runner;
+use super::runner::{self, TestCommands};
 use super::shell::Script;
 use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
@@ -35,181 +36,218 @@ use super::target_command::target_queries;
 use super::test_claim::TestClaim;
 use super::unread::Partition;
 use super::unrecorded_command::script_queries;
-use crate::evidence::{CheckDetail, Confidence, Invocation, Purpose, Verdict, Verification};
+use crate::evidence::{CheckDetail, Confidence, Invocation, Purpose, Verdict};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 use std::collections::BTreeSet;
 
-/// What must be observed, in order. Claimed paths come first, because the command of a check can
-/// change files.
-pub fn queries(gate: &Gate) -> Vec<ObservationQuery> {
-    let known = test_commands(gate);
-    let claims = OutputClaims::of(gate, &known);
-    let claimed = claims.files.iter().flat_map(claim_queries);
-    let snippets = claims.files.iter().flat_map(Claim::snippet_queries);
-    // Statements about commands are compared with the recorded scripts as well.
-    let sourced = match claims.none_executed() && claims.statements.iter().all(|s| s.act.is_none())
-    {
-        true => Vec::new(),
-        false => SourcedFiles::queries(&gate.trace, &gate.root),
-    };
-    let claims_tests = claims.passed_tests().next().is_some();
-    let suites = claims_tests.then(suites::queries);
-    let edited = claims_tests.then(|| LaterEdits::queries(&gate.trace));
-    let edited = edited.into_iter().chain(suites).flatten();
-    let stated = stated_queries(&claims.stated);
-    let names = name_queries(&claims.statements, &gate.root);
-    let committed = committed_query(&claims.statements, gate);
-    let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
-    let repeated = claims.rerun(gate, &known).map(|rerun| rerun.query());
-    let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
-    let ignored = ignored_query(gate, claims_tests, |argv| known.contains(argv));
-    let checks_of = gate.criteria.iter().filter_map(Criterion::command);
-    let mut commands: Vec<Vec<String>> = checks_of.flat_map(|check| check.commands()).collect();
-    if claims_tests {
-        let recorded = gate.trace.iter().filter_map(Script::of_call);
-        commands.extend(recorded.flat_map(|script| script.commands).map(|used| used.argv));
-    }
-    commands.retain(|argv| definition_file(argv).is_some());
-    let executed = match commands.is_empty() {
-        true => Vec::new(),
-        false => {
-            let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
-            let changed: Vec<&str> = changes.changed().collect();
-            executes_queries(&commands, &changed).collect()
-        }
-    };
-    let mut seen = BTreeSet::new();
-    let written = match gate.claims {
-        ClaimPolicy::None => Vec::new(),
-        ClaimPolicy::Strict | ClaimPolicy::Warn => {
-            WrittenFiles::of(&gate.trace, &gate.tools).queries().collect()
-        }
-    };
-    let files = claimed
-        .chain(written)
-        .chain(snippets)
-        .chain(edited)
-        .chain(sourced)
-        .chain(stated)
-        .chain(names)
-        .chain(executed)
-        .chain(kept_queries(&claims.statements, &gate.root))
-        .chain(committed)
-        .chain(gate.asked.queries(&gate.root))
-        .chain(script_queries(&claims.commands, &gate.trace))
-        .chain(target_queries(
-            claims.commands.iter().flat_map(CommandClaim::commands),
-            &gate.trace,
-        ));
-    let all = files.chain(named).chain(ignored).chain(repeated).chain(checks);
-    all.filter(|query| seen.insert(query.clone())).collect()
+/// A gate whose claims are read: what it must observe, and its verdict.
+pub struct ParsedGate {
+    gate: Gate,
+    claims: OutputClaims,
+    /// The commands that run tests.
+    known: TestCommands,
 }
 
-/// The query for ignored files, if tests or a command of a check can depend on them.
-fn ignored_query(
-    gate: &Gate,
-    claims_tests: bool,
-    runs_tests: impl Fn(&[String]) -> bool,
-) -> Option<ObservationQuery> {
-    let since = began(&gate.trace)?;
-    let checks: Vec<&CommandCriterion> =
-        gate.criteria.iter().filter_map(Criterion::command).collect();
-    let commands: Vec<Vec<String>> = checks.iter().flat_map(|check| check.commands()).collect();
-    let executed = commands.iter().filter_map(|argv| runner::executed_file(argv));
-    let inputs = checks.iter().flat_map(|check| &check.inputs).map(String::as_str);
-    let inputs = inputs.filter(|glob| !literal_start(glob).is_empty());
-    let mut named: Vec<String> = executed.chain(inputs).map(str::to_owned).collect();
-    named.sort();
-    named.dedup();
-    let depends = |argv: &Vec<String>| runs_tests(argv) || runner::uses_installed(argv);
-    let needs = claims_tests || !named.is_empty() || commands.iter().any(depends);
-    needs.then_some(ObservationQuery::IgnoredChanges(IgnoredFiles { since, named }))
-}
+impl ParsedGate {
+    /// Reads the claims of the output.
+    pub fn of(gate: Gate) -> ParsedGate {
+        let known = test_commands(&gate);
+        ParsedGate { claims: OutputClaims::of(&gate, &known), known, gate }
+    }
 
-/// The verdict over the observations. A query without an observation is `inconclusive`.
-pub fn evaluate(gate: &Gate, observations: &Observations) -> Verification {
-    let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
-    let known = test_commands(gate);
-    let claims = OutputClaims::of(gate, &known);
-    let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
-    let runs = RecordedRuns::of(&gate.trace, &sources);
-    let coverage = Coverage::of(&gate.output, &gate.trace, &changes, observations);
-    let facts = Facts {
-        output: &gate.output,
-        changes: &changes,
-        observations,
-        trace: &gate.trace,
-        test_commands: &known,
-    };
-    let mut details: Vec<CheckDetail> = Vec::new();
-    details.extend(output_schema(gate));
-    let files = claims.files.iter();
-    details.extend(files.map(|claim| check_claim(claim, &changes, observations, gate.claims)));
-    if gate.claims != ClaimPolicy::None {
-        let claimed: Vec<&str> = claims.files.iter().map(|claim| claim.path.as_str()).collect();
-        details.extend(WrittenFiles::of(&gate.trace, &gate.tools).details(&claimed, observations));
+    /// The gate as it was given.
+    pub fn gate(&self) -> &Gate {
+        &self.gate
     }
-    let rerun = claims.rerun(gate, facts.test_commands);
-    let executed = Executed { gate, claims: &claims, runs: &runs, facts: &facts, rerun };
-    details.extend(executed.check());
-    details.extend(call_outcomes(gate, &claims.calls));
-    if gate.claims != ClaimPolicy::None {
-        details.extend(failed_commands(&claims, &runs, &known, gate.claims));
+
+    /// What must be observed, in order. Claimed paths come first, because the command of a check can
+    /// change files.
+    pub fn queries(&self) -> Vec<ObservationQuery> {
+        let ParsedGate { gate, claims, known } = self;
+        let claimed = claims.files.iter().flat_map(claim_queries);
+        let snippets = claims.files.iter().flat_map(Claim::snippet_queries);
+        // Statements about commands are compared with the recorded scripts as well.
+        let needs_no_scripts =
+            claims.none_executed() && claims.statements.iter().all(|s| s.act.is_none());
+        let sourced = if needs_no_scripts {
+            Vec::new()
+        } else {
+            SourcedFiles::queries(&gate.trace, &gate.root)
+        };
+        let claims_tests = claims.passed_tests().next().is_some();
+        let suites = claims_tests.then(suites::queries);
+        let edited = claims_tests.then(|| LaterEdits::queries(&gate.trace));
+        let edited = edited.into_iter().chain(suites).flatten();
+        let stated = stated_queries(&claims.stated);
+        let names = name_queries(&claims.statements, &gate.root);
+        let committed = committed_query(&claims.statements, gate);
+        let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
+        let repeated = claims.rerun(gate, known).map(|rerun| rerun.query());
+        let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
+        let ignored = self.ignored_query(claims_tests);
+        let written = match gate.claims {
+            ClaimPolicy::None => Vec::new(),
+            ClaimPolicy::Strict | ClaimPolicy::Warn => {
+                WrittenFiles::of(&gate.trace, &gate.tools).queries().collect()
+            }
+        };
+        let targets = claims.commands.iter().flat_map(CommandClaim::commands);
+        let files = claimed
+            .chain(written)
+            .chain(snippets)
+            .chain(edited)
+            .chain(sourced)
+            .chain(stated)
+            .chain(names)
+            .chain(self.executed_queries(claims_tests))
+            .chain(kept_queries(&claims.statements, &gate.root))
+            .chain(committed)
+            .chain(gate.asked.queries(&gate.root))
+            .chain(script_queries(&claims.commands, &gate.trace))
+            .chain(target_queries(targets, &gate.trace));
+        let all = files.chain(named).chain(ignored).chain(repeated).chain(checks);
+        let mut seen = BTreeSet::new();
+        all.filter(|query| seen.insert(query.clone())).collect()
     }
-    let named = |check: &str, finding: Finding| {
-        finding.under(gate.claims).into_detail(check.to_owned(), None)
-    };
-    let refuted = refuted_path(&claims.stated, &changes, observations);
-    details.extend(refuted.map(|finding| named("summary", finding)));
-    if gate.claims != ClaimPolicy::None {
-        let omitted = coverage.finding(&gate.output, &claims.files, &claims.statements);
-        details.extend(omitted.map(|finding| named("complete lists", finding)));
+
+    /// The checks that run a command, in order.
+    fn command_checks(&self) -> impl Iterator<Item = &CommandCriterion> {
+        self.gate.criteria.iter().filter_map(Criterion::command)
     }
-    details.extend(expected_changes(gate, &claims, &changes, observations));
-    details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
-    details.extend(named_findings(&claims.statements, observations).map(|f| named("names", f)));
-    let record = Record {
-        changes: &changes,
-        runs: &runs,
-        tests: &known,
-        trace: &gate.trace,
-        observations,
-        root: &gate.root,
-        tools: &gate.tools,
-        claimed: claims.files.iter().map(|claim| claim.path.as_str()).collect(),
-        coverage: &coverage,
-        claims_tests: claims.passed_tests().next().is_some(),
-    };
-    let stated = statement_finding(&claims.statements, &claims.open_statements, &record);
-    // Beside a check that refutes or doubts, further doubt says nothing new.
-    let accepted = |detail: &CheckDetail| detail.verdict <= Verdict::Passed && !detail.warning;
-    let accepted = details.iter().all(accepted);
-    let stated = stated.filter(|finding| accepted || finding.verdict == Verdict::Failed);
-    details.extend(stated.map(|finding| named("statements", finding)));
-    let is_judged =
-        details.iter().any(|detail| detail.check == JUDGE && detail.verdict == Verdict::Passed);
-    let accepted = details.iter().all(|detail| detail.verdict <= Verdict::Passed);
-    let unread = (gate.claims != ClaimPolicy::None && accepted && !is_judged).then(|| {
-        let tests = |claim| executed.test(claim).0;
-        let reading = Reading { record: &record, tests: &tests };
-        Partition::of(gate, claims.writes, &reading).detail()
-    });
-    let has_claims = !claims.files.is_empty() || !claims.none_executed();
-    let by_output =
-        claims.calls.iter().any(|claim| claim.is_about_output(&gate.trace, &gate.tools));
-    // A refuted claim that passes rests only on the statement of the output.
-    let warned = details.iter().any(|detail| detail.warning);
-    let confidence = match (warned, confidence(gate, has_claims)) {
-        (true, _) => Confidence::Low,
+
+    /// The queries whether targets and scripts behind commands execute files that the step changed.
+    fn executed_queries(&self, claims_tests: bool) -> Vec<ObservationQuery> {
+        let gate = &self.gate;
+        let recorded = claims_tests.then(|| gate.trace.iter().filter_map(Script::of_call));
+        let recorded = recorded.into_iter().flatten().flat_map(|script| script.commands);
+        let checked = self.command_checks().flat_map(CommandCriterion::commands);
+        let commands = checked.chain(recorded.map(|used| used.argv));
+        let commands: Vec<_> = commands.filter(|argv| definition_file(argv).is_some()).collect();
+        if commands.is_empty() {
+            return Vec::new();
+        }
+        let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
+        let changed: Vec<&str> = changes.changed().collect();
+        executes_queries(&commands, &changed).collect()
+    }
+
+    /// The query for ignored files, if tests or a command of a check can depend on them.
+    fn ignored_query(&self, claims_tests: bool) -> Option<ObservationQuery> {
+        let since = began(&self.gate.trace)?;
+        let commands: Vec<_> = self.command_checks().flat_map(CommandCriterion::commands).collect();
+        let executed = commands.iter().filter_map(|argv| runner::executed_file(argv));
+        let inputs = self.command_checks().flat_map(|check| &check.inputs).map(String::as_str);
+        let inputs = inputs.filter(|glob| !literal_start(glob).is_empty());
+        let mut named: Vec<String> = executed.chain(inputs).map(str::to_owned).collect();
+        named.sort();
+        named.dedup();
+        let depends =
+            |argv: &Vec<String>| self.known.contains(argv) || runner::uses_installed(argv);
+        let needs = claims_tests || !named.is_empty() || commands.iter().any(depends);
+        needs.then_some(ObservationQuery::IgnoredChanges(IgnoredFiles { since, named }))
+    }
+
+    /// The checks over the observations. A query without an observation is `inconclusive`.
+    pub fn examine(&self, observations: &Observations) -> Examined {
+        let ParsedGate { gate, claims, known } = self;
+        let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
+        let sources = SourcedFiles::new(&gate.trace, observations, &gate.root);
+        let runs = RecordedRuns::of(&gate.trace, &sources);
+        let coverage = Coverage::of(&gate.output, &gate.trace, &changes, observations);
+        let facts = self.facts(&changes, observations);
+        let mut details: Vec<CheckDetail> = Vec::new();
+        details.extend(output_schema(gate));
+        let files = claims.files.iter();
+        details.extend(files.map(|claim| check_claim(claim, &changes, observations, gate.claims)));
+        if gate.claims != ClaimPolicy::None {
+            let claimed: Vec<&str> = claims.files.iter().map(|claim| claim.path.as_str()).collect();
+            let written = WrittenFiles::of(&gate.trace, &gate.tools);
+            details.extend(written.details(&claimed, observations));
+        }
+        let rerun = claims.rerun(gate, known);
+        let executed = Executed { gate, claims, runs: &runs, facts: &facts, rerun };
+        details.extend(executed.check());
+        details.extend(call_outcomes(gate, &claims.calls));
+        if gate.claims != ClaimPolicy::None {
+            details.extend(failed_commands(claims, &runs, known, gate.claims));
+        }
+        let named = |check: &str, finding: Finding| {
+            finding.under(gate.claims).into_detail(check.to_owned(), None)
+        };
+        let refuted = refuted_path(&claims.stated, &changes, observations);
+        details.extend(refuted.map(|finding| named("summary", finding)));
+        if gate.claims != ClaimPolicy::None {
+            let omitted = coverage.finding(&gate.output, &claims.files, &claims.statements);
+            details.extend(omitted.map(|finding| named("complete lists", finding)));
+        }
+        details.extend(expected_changes(gate, claims, &changes, observations));
+        let criteria_at = details.len();
+        details.extend(gate.criteria.iter().map(|criterion| criterion.evaluate(&facts)));
+        details.extend(named_findings(&claims.statements, observations).map(|f| named("names", f)));
+        let record = Record {
+            changes: &changes,
+            runs: &runs,
+            tests: known,
+            trace: &gate.trace,
+            observations,
+            root: &gate.root,
+            tools: &gate.tools,
+            claimed: claims.files.iter().map(|claim| claim.path.as_str()).collect(),
+            coverage: &coverage,
+            claims_tests: claims.passed_tests().next().is_some(),
+        };
+        let stated = statement_finding(&claims.statements, &claims.open_statements, &record);
+        let stated = stated.map(|finding| named("statements", finding));
+        let confidence = self.confidence();
+        let mut examined = Examined { details, criteria_at, stated, unread: None, confidence };
+        if gate.claims != ClaimPolicy::None && examined.accepts() && !examined.is_judged() {
+            let tests = |claim| executed.test(claim).0;
+            let reading = Reading { record: &record, tests: &tests };
+            examined.unread = Partition::of(gate, claims.writes, &reading).detail();
+        }
+        examined
+    }
+
+    /// The same with the checks of a judge over its reply, which `observations` have.
+    pub fn with_reply(&self, mut examined: Examined, observations: &Observations) -> Examined {
+        let changes = RecordedChanges::of(&self.gate.trace, self.gate.unwatched);
+        let facts = self.facts(&changes, observations);
+        let details = &mut examined.details[examined.criteria_at..];
+        for (criterion, detail) in self.gate.criteria.iter().zip(details) {
+            if matches!(criterion, Criterion::Judge(_)) {
+                *detail = criterion.evaluate(&facts);
+            }
+        }
+        examined
+    }
+
+    fn facts<'f>(
+        &'f self,
+        changes: &'f RecordedChanges<'f>,
+        observations: &'f Observations,
+    ) -> Facts<'f> {
+        let ParsedGate { gate, known, .. } = self;
+        let (output, trace) = (&gate.output, &gate.trace);
+        Facts { output, changes, observations, trace, test_commands: known }
+    }
+
+    /// The confidence if no check warns. Observed checks are strong, checks of the output alone are weak.
+    fn confidence(&self) -> Confidence {
+        let ParsedGate { gate, claims, .. } = self;
+        let has_claims = !claims.files.is_empty() || !claims.none_executed();
+        let all_observed = gate.criteria.iter().all(|criterion| criterion.is_observed());
+        let any_observed = gate.criteria.iter().any(|criterion| criterion.is_observed());
+        let has_some = has_claims || !gate.criteria.is_empty();
         // The output has the right form; what the tool did is known from its evidence alone.
-        (false, Confidence::High) if by_output => Confidence::Medium,
-        (false, confidence) => confidence,
-    };
-    let verification = Verification::of(confidence, details);
-    match unread.flatten() {
-        Some(unread) => verification.lowered_by(unread),
-        None => verification,
+        let by_output =
+            || claims.calls.iter().any(|claim| claim.is_about_output(&gate.trace, &gate.tools));
+        match (has_some, all_observed) {
+            (true, true) if by_output() => Confidence::Medium,
+            (true, true) => Confidence::High,
+            (true, false) if has_claims || any_observed => Confidence::Medium,
+            (true, false) | (false, _) => Confidence::Low,
+        }
     }
 }
 
@@ -310,17 +348,5 @@ impl Executed<'_> {
             repeated.filter(|found| claim.understood || found.verdict != Verdict::Failed);
         let proven = claim.is_proven_by(&gate.criteria, facts).then(Finding::passed);
         (proven.or(repeated).unwrap_or(finding), evidence)
-    }
-}
-
-/// The weakest confidence: observed checks are strong, checks of the output alone are weak.
-fn confidence(gate: &Gate, has_claims: bool) -> Confidence {
-    let all_observed = gate.criteria.iter().all(|criterion| criterion.is_observed());
-    let any_observed = gate.criteria.iter().any(|criterion| criterion.is_observed());
-    let has_some = has_claims || !gate.criteria.is_empty();
-    match (has_some, all_observed) {
-        (true, true) => Confidence::High,
-        (true, false) if has_claims || any_observed => Confidence::Medium,
-        (true, false) | (false, _) => Confidence::Low,
     }
 }

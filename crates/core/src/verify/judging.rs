@@ -1,10 +1,9 @@
 //! What a judge is asked about a gate.
 
 use super::answer::{answer, is_judged};
-use super::check::{Criterion, JudgeCriterion};
-use super::evaluate::evaluate;
-use super::gate::Gate;
-use super::observation::Observations;
+use super::check::{Criterion, JUDGE, JudgeCriterion};
+use super::evaluate::ParsedGate;
+use super::examined::Examined;
 use crate::evidence::{Invocation, InvocationStatus, Purpose, Verdict};
 use kb_base::value::{Json, json_text};
 use kb_language::toolspec::ToolCatalog;
@@ -35,24 +34,24 @@ pub struct JudgeQuestion {
 }
 
 /// The question to the judge of a gate. `None` if the gate has no judge, the answer is too short, or the
-/// observations refute it already.
+/// other checks refute it already.
 ///
 /// `results` are the results of the calls by their ids.
 pub fn judge_question(
-    gate: &Gate,
-    seen: &Observations,
+    gate: &ParsedGate,
+    examined: &Examined,
     results: &BTreeMap<String, Arc<Json>>,
 ) -> Option<JudgeQuestion> {
+    let gate = gate.gate();
     let criterion = gate.criteria.iter().find_map(|criterion| {
         let Criterion::Judge(judge) = criterion else { return None };
         Some(judge.clone())
     })?;
     let answer = answer(&gate.output);
-    let verification = evaluate(gate, seen);
-    if !is_judged(&answer) || verification.verdict == Verdict::Failed {
+    if !is_judged(&answer) || examined.checks().any(|check| check.verdict == Verdict::Failed) {
         return None;
     }
-    let others = verification.checks.iter().filter(|check| check.check != "judge");
+    let others = examined.checks().filter(|check| check.check != JUDGE);
     let findings = others.map(|check| {
         let reason = check.reason.as_deref().map(|reason| format!(": {reason}"));
         format!("{} {}{}", check.check, check.verdict, reason.unwrap_or_default())

@@ -6,9 +6,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_base::value::{Digest, Json};
 use kb_core::evidence::Verdict;
-use kb_core::verify::{
-    Criterion, Gate, Observation, ObservationQuery, Observations, evaluate, queries,
-};
+use kb_core::verify::{Criterion, Gate, Observation, ObservationQuery, Observations, ParsedGate};
 use kb_language::definition::load_checks;
 use kb_memory::{Anchor, CheckOutcome, Entry};
 use std::collections::BTreeMap;
@@ -78,7 +76,7 @@ pub(super) fn require_readable(files: &FileAccess, checks: &[Json]) -> Result<()
     let Ok(checks) = load_checks(checks) else { return Ok(()) };
     let scope = kb_language::expression::NoValues;
     let criteria = checks.iter().map(|check| Criterion::resolve(check, &scope)).collect();
-    for query in queries(&Gate::of_checks(criteria)) {
+    for query in ParsedGate::of(Gate::of_checks(criteria)).queries() {
         let (ObservationQuery::Files { pattern, .. } | ObservationQuery::Location(pattern)) = query
         else {
             continue;
@@ -137,8 +135,9 @@ fn failed_check(files: &Workspace, checks: &[Json]) -> Option<String> {
     };
     let scope = kb_language::expression::NoValues;
     let criteria = checks.iter().map(|check| Criterion::resolve(check, &scope)).collect();
-    let gate = Gate::of_checks(criteria);
-    let observed: Observations = queries(&gate)
+    let gate = ParsedGate::of(Gate::of_checks(criteria));
+    let observed: Observations = gate
+        .queries()
         .into_iter()
         .map(|query| {
             let seen = match &query {
@@ -156,7 +155,7 @@ fn failed_check(files: &Workspace, checks: &[Json]) -> Option<String> {
             (query, seen)
         })
         .collect();
-    let verdict = evaluate(&gate, &observed);
+    let verdict = gate.examine(&observed).verdict();
     let bad = verdict.checks.iter().find(|detail| detail.verdict != Verdict::Passed)?;
     Some(bad.reason.clone().unwrap_or_else(|| format!("{} did not pass", bad.check)))
 }

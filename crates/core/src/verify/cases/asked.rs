@@ -291,7 +291,7 @@ fn names_of_code_without_backticks_are_looked_up() {
         ("It is written in JavaScript for GitHub on macOS.", false),
         ("It reads the file and prints it.", false),
     ] {
-        let asked = super::queries(&step.gate(&json!({"answer": answer})));
+        let asked = super::ParsedGate::of(step.gate(&json!({"answer": answer}))).queries();
         let is_asked = asked.iter().any(|query| matches!(query, super::ObservationQuery::Names(_)));
         assert_eq!(is_asked, named, "{answer}");
     }

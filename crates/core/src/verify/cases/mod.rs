@@ -6,6 +6,7 @@ mod commands;
 mod content;
 mod honest;
 mod ignored;
+mod judged;
 mod lists;
 mod numbers;
 mod other_checks;
@@ -13,7 +14,7 @@ mod results;
 
 use super::{
     AskedWork, CommandEnd, CommandRun, Criterion, Gate, IgnoredChange, Location, MatchedFile,
-    NamesSeen, Observation, ObservationQuery, Observations, evaluate, queries,
+    NamesSeen, Observation, ObservationQuery, Observations, ParsedGate,
 };
 use crate::evidence::{
     Change, FileKind, FileState, Invocation, InvocationStatus, ProcessEndKind, ProcessEvidence,
@@ -180,11 +181,15 @@ impl Step {
 
     /// The verdict over a report, with its reason.
     fn verdict(&self, report: &Json) -> (Verdict, String) {
-        let gate = self.gate(report);
-        let seen: Observations =
-            queries(&gate).into_iter().map(|query| (query.clone(), self.observe(&query))).collect();
-        let found = evaluate(&gate, &seen);
+        let gate = ParsedGate::of(self.gate(report));
+        let found = gate.examine(&self.observed(&gate)).verdict();
         (found.verdict, found.reason.unwrap_or_default())
+    }
+
+    /// Everything that a gate must observe.
+    fn observed(&self, gate: &ParsedGate) -> Observations {
+        let asked = gate.queries().into_iter();
+        asked.map(|query| (query.clone(), self.observe(&query))).collect()
     }
 
     fn observe(&self, query: &ObservationQuery) -> Observation {

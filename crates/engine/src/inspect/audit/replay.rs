@@ -7,7 +7,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::Json;
 use kb_core::evidence::{Payload, Record, ToolTrace, Verification};
 use kb_core::run::{Event, InstanceIx};
-use kb_core::verify::{Basis, evaluate};
+use kb_core::verify::{Basis, ParsedGate};
 use kb_language::plan::Plan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ impl Replay<'_> {
                 self.plan.tools().clone(),
             )
             .map_err(|incomplete| incomplete.to_string())?;
-        Ok(evaluate(&gate, &observations))
+        Ok(ParsedGate::of(gate).examine(&observations).verdict())
     }
 }
 

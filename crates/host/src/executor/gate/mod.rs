@@ -17,14 +17,13 @@ pub(super) use relied::recheck_relied_files;
 use super::GateRequest;
 use crate::executor::host_access::HostAccess;
 pub use judge::Judges;
-use kb_attempt::Recorder;
-use kb_base::value::{Failure, Usage};
+use kb_attempt::{Recorder, run_blocking};
+use kb_base::value::{Failure, Json, Usage};
 use kb_clock as clock;
 use kb_core::evidence::{CheckDetail, Confidence, Verdict, Verification};
 use kb_core::redaction::Redactor;
 use kb_core::verify::{
-    Basis, Criterion, Gate, Observation, ObservationQuery, Observations, evaluate, judge_question,
-    queries,
+    Basis, Criterion, Gate, Observation, ObservationQuery, Observations, ParsedGate, judge_question,
 };
 use kb_language::definition::Check;
 use kb_language::expression::Scope;
@@ -33,7 +32,7 @@ use observer::Observer;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Number of recorded changes from which the verdict is computed on a blocking thread.
+/// Number of recorded changes from which the checks are computed as work that blocks.
 const LARGE: usize = 1_000;
 
 /// Observes the workspace and returns the verdict. Always ends: when all checks are observed, at the
@@ -46,7 +45,7 @@ pub async fn run_gate(
     judges: Option<Judges<'_>>,
 ) -> Verification {
     let deadline = request.timeout.map(|timeout| clock::instant() + timeout);
-    let gate = Gate {
+    let gate = ParsedGate::of(Gate {
         criteria: criteria(&request.checks, scope, host),
         claims: request.claims,
         expect_changes: request.expect_changes,
@@ -62,7 +61,7 @@ pub async fn run_gate(
         excused: request.excused,
         asked: request.asked,
         tools: request.tools,
-    };
+    });
     let observer = Observer {
         host,
         env: &request.env,
@@ -70,31 +69,35 @@ pub async fn run_gate(
         sandboxed: request.sandboxed,
         confined: &request.confined,
         received: request.received.clone(),
-        trace: &gate.trace,
+        trace: &gate.gate().trace,
         deadline,
         cancel,
         recorder,
     };
-    let mut seen = observer.observe(queries(&gate)).await;
+    let mut seen = observer.observe(gate.queries()).await;
     let mut usage = Usage::NONE;
     let received = request.received.unwrap_or_default();
-    if let Some(question) = judge_question(&gate, &seen, &received.results) {
+    let mut examined = compute(gate.gate(), || gate.examine(&seen));
+    if let Some(question) = judge_question(&gate, &examined, &received.results) {
         let left = deadline.map(|end| end.saturating_duration_since(clock::instant()));
         let subject = request.judged.as_deref();
-        let answered = judge::Answered { question, material: Material::of(&received, &gate.trace) };
+        let material = Material::of(&received, &gate.gate().trace);
+        let answered = judge::Answered { question, material };
         let (reply, spent) = judge::ask(answered, subject, judges, host, cancel, left).await;
         seen.insert(ObservationQuery::Judge, Observation::Judge(reply));
+        examined = gate.with_reply(examined, &seen);
         usage = spent;
     }
+    let basis = compute(gate.gate(), || basis(gate.gate(), &seen, &host.redactor));
+    Verification { usage, basis, ..examined.verdict() }
+}
+
+/// Computes something over a gate: as work that blocks if the gate is large.
+fn compute<T>(gate: &Gate, work: impl FnOnce() -> T) -> T {
     let changes: usize = gate.trace.iter().map(|call| call.changes.len()).sum();
     let validates =
         gate.output_schema.is_some() || gate.trace.iter().any(|call| call.output.is_some());
-    if changes < LARGE && !validates {
-        return Verification { usage, ..evaluated(&gate, &seen, &host.redactor) };
-    }
-    let redactor = host.redactor.clone();
-    let evaluated = tokio::task::spawn_blocking(move || evaluated(&gate, &seen, &redactor)).await;
-    Verification { usage, ..evaluated.unwrap_or_else(|_| stopped()) }
+    if changes < LARGE && !validates { work() } else { run_blocking(work) }
 }
 
 /// The checks with all placeholders evaluated, and the thresholds of the settings.
@@ -108,29 +111,18 @@ fn criteria(checks: &[Check], scope: &dyn Scope, host: &HostAccess) -> Vec<Crite
     resolved.collect()
 }
 
-/// The verdict with the observations that it is based on.
-fn evaluated(gate: &Gate, seen: &Observations, redactor: &Redactor) -> Verification {
-    let basis = redactor.mask_serialized(&Basis::of(gate, seen));
-    let basis = basis.map(|basis| Arc::new(basis.into_inner()));
-    Verification { basis, ..evaluate(gate, seen) }
-}
-
-/// The verdict of a gate whose evaluation was stopped.
-fn stopped() -> Verification {
-    without_checks(Verdict::Inconclusive, "the gate was stopped")
+/// The observations that a verdict is based on, for the journal.
+fn basis(gate: &Gate, seen: &Observations, redactor: &Redactor) -> Option<Arc<Json>> {
+    redactor.mask_serialized(&Basis::of(gate, seen)).map(|basis| Arc::new(basis.into_inner()))
 }
 
 /// The verdict of a gate that has no files to inspect.
 pub(super) fn refused(failure: &Failure) -> Verification {
-    without_checks(Verdict::Failed, &failure.message)
-}
-
-fn without_checks(verdict: Verdict, reason: &str) -> Verification {
     let detail = CheckDetail {
         check: "gate".to_owned(),
-        verdict,
+        verdict: Verdict::Failed,
         warning: false,
-        reason: Some(reason.to_owned()),
+        reason: Some(failure.message.clone()),
         evidence: None,
     };
     Verification::of(Confidence::Low, vec![detail])
