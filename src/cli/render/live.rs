@@ -213,10 +213,7 @@ impl Renderer for Live {
             Body::RunWaiting { status: RunStatus::Interrupted, .. } => {
                 self.interrupted = line(event, &self.seen);
             }
-            Body::RunEnd { .. }
-            | Body::StepReady {}
-            | Body::StepToken { .. }
-            | Body::StepOutput(_) => {}
+            Body::RunEnd { .. } => {}
             Body::StepWaiting { .. } => {
                 self.rows.retain(|row| row.name != name);
                 self.print_line(event);
@@ -225,28 +222,8 @@ impl Renderer for Live {
                 self.definition.clone_from(definition);
                 self.print_line(event);
             }
-            Body::RunResume { .. }
-            | Body::RunWaiting { .. }
-            | Body::StepExpanded { .. }
-            | Body::StepNote { .. }
-            | Body::BudgetWarning { .. }
-            | Body::AgentPhase { .. }
-            | Body::StepReset { .. }
-            | Body::RecoveryApplied(_)
-            | Body::ChannelPublish(_)
-            | Body::ChannelSubscribe(_)
-            | Body::ChannelAck(_)
-            | Body::ChannelUnsubscribe(_)
-            | Body::BlackboardWrite(_)
-            | Body::BlackboardRead(_)
-            | Body::Delegate(_)
-            | Body::LoopPass { .. }
-            | Body::StepMerged { .. }
-            | Body::CacheHit(_)
-            | Body::ChildStart { .. }
-            | Body::ChildEnd { .. }
-            | Body::AskOpened { .. }
-            | Body::AskAnswered { .. } => self.print_line(event),
+            // `line` says which events have no text.
+            _ => self.print_line(event),
         }
     }
 

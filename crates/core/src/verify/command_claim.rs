@@ -5,13 +5,12 @@ use super::claimed_result::{ClaimedResult, annotated};
 use super::command_text::{has_program, is_question, plain};
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
+use super::named_commands::behind_target;
 use super::normalized_path::normalized;
 use super::own_record::without_own;
 use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{canonical, may_be_same};
 use super::shell::{CommandUse, Script};
-use super::target_command::behind_target;
-use super::whole_run::folder_of;
 use crate::evidence::Verdict;
 use kb_base::value::Json;
 use serde_json::json;
@@ -251,7 +250,7 @@ impl CommandClaim {
         let all = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
         let wanted = canonical(argv);
         let mut same: Vec<_> = all().filter(|(_, used)| canonical(&used.argv) == wanted).collect();
-        let folder = |run: &RecordedRun<'_>, used: &CommandUse| folder_of(run, used, record.root);
+        let folder = |run: &RecordedRun<'_>, used: &CommandUse| run.folder_of(used, record.root);
         let claimed = part.cwd.as_deref().map(|cwd| normalized(cwd, record.root));
         let is_there = |(run, used): &(&RecordedRun<'_>, &CommandUse)| {
             folder(run, used).is_none_or(|own| Some(own) == claimed)

@@ -4,9 +4,9 @@
 //! A change of such a file leaves open whether the work is right or the command says so by itself. Whether it refutes a
 //! check is for the check to say: [`Decided::is_frozen`].
 
-use super::executed_scripts::{executes_query, is_in_file};
 use super::ignored_files::{IgnoredChange, is_at};
 use super::manifest::{self, Effect};
+use super::named_commands::{executes_query, is_in_file};
 use super::observation::{Observation, Observations};
 use super::path_glob::PathGlob;
 use super::recorded_changes::RecordedChanges;

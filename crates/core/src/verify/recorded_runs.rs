@@ -1,11 +1,13 @@
 //! The commands that the runtime recorded for one step, with what their exit codes prove.
 
+use super::normalized_path::normalized;
 use super::observation::Observations;
 use super::shell::{CommandLine, CommandUse, Script};
 use super::sourced_files::SourcedFiles;
 use crate::evidence::{
     AGENT_PROCESS, Invocation, InvocationStatus, ProcessEndKind, Purpose, TestCounts,
 };
+use kb_base::value::Json;
 use kb_language::toolspec::ToolCatalog;
 
 /// The recorded processes of a step, in order. Calls for verification and calls that started no
@@ -74,6 +76,20 @@ impl<'a> RecordedRuns<'a> {
 }
 
 impl<'a> RecordedRun<'a> {
+    /// The folder in which a command ran, below the one of the step; `None` if it is not known.
+    pub(super) fn folder_of(&self, used: &CommandUse, root: &str) -> Option<String> {
+        let given = self.call.args.get("cwd").and_then(Json::as_str).unwrap_or_default();
+        let moved = used.cwd.as_deref()?;
+        if moved.starts_with('/') {
+            let own = self.call.process.as_ref().map_or("", |process| process.cwd.as_str());
+            let moved = normalized(moved, root);
+            let is_own = moved == normalized(own, root);
+            return Some(if is_own { normalized(given, root) } else { moved });
+        }
+        let folder = normalized(&format!("{}/{moved}", normalized(given, root)), root);
+        Some(folder.trim_start_matches('/').to_owned())
+    }
+
     fn of(at: usize, call: &'a Invocation, sources: &SourcedFiles<'_>) -> Option<Self> {
         let process = call.process.as_deref();
         let end = match (call.status, process.and_then(|process| process.exit_code)) {

@@ -3,8 +3,8 @@
 use super::call_claim::names_tool;
 use super::command_claim::CommandClaim;
 use super::command_text::{has_in_order, is_question, plain};
-use super::executed_scripts::{definition_file, is_in_file, word_pattern};
 use super::finding::Finding;
+use super::named_commands::{definition_file, is_definition_file, is_in_file, word_pattern};
 use super::observation::ObservationQuery;
 use super::recorded_runs::{CommandRecord, RecordedRun};
 use super::runner::{canonical, executed_file};
@@ -33,10 +33,8 @@ pub(super) fn script_queries(
 fn names_program(file: &str, program: &str) -> ObservationQuery {
     let program = word_pattern(program);
     // A target can execute a script that names the program.
-    let count = Some(match ["Makefile", "package.json"].contains(&file) {
-        true => format!(r"\b{program}\b|\.sh\b"),
-        false => format!(r"\b{program}\b"),
-    });
+    let other = if is_definition_file(file) { r"|\.sh\b" } else { "" };
+    let count = Some(format!(r"\b{program}\b{other}"));
     ObservationQuery::Files { pattern: file.to_owned(), count }
 }
 

@@ -5,12 +5,10 @@ use super::command_text::{is_question, moves_files, records};
 use super::deciding::Deciding;
 use super::finding::Finding;
 use super::later_edits::LaterEdits;
-use super::normalized_path::normalized;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRun;
 use super::runner::TestUse;
 use super::shell::CommandUse;
-use kb_base::value::Json;
 
 /// Why a successful run does not show that all tests pass; `None` if it does.
 pub(super) fn doubt(
@@ -95,22 +93,8 @@ fn only_reads(used: &CommandUse) -> bool {
 
 /// The folder in which a command ran, if it is not the one of the step.
 fn elsewhere(run: &RecordedRun<'_>, used: &CommandUse, root: &str) -> Option<String> {
-    match folder_of(run, used, root) {
+    match run.folder_of(used, root) {
         Some(folder) => (!folder.is_empty()).then(|| format!("`{folder}`")),
         None => Some("another folder".to_owned()),
     }
-}
-
-/// The folder in which a command ran, below the one of the step; `None` if it is not known.
-pub(super) fn folder_of(run: &RecordedRun<'_>, used: &CommandUse, root: &str) -> Option<String> {
-    let given = run.call.args.get("cwd").and_then(Json::as_str).unwrap_or_default();
-    let moved = used.cwd.as_deref()?;
-    if moved.starts_with('/') {
-        let own = run.call.process.as_ref().map_or("", |process| process.cwd.as_str());
-        let moved = normalized(moved, root);
-        let is_own = moved == normalized(own, root);
-        return Some(if is_own { normalized(given, root) } else { moved });
-    }
-    let folder = normalized(&format!("{}/{moved}", normalized(given, root)), root);
-    Some(folder.trim_start_matches('/').to_owned())
 }

@@ -131,32 +131,8 @@ impl Spans {
                 let Some(open) = self.steps.remove(&key) else { return };
                 self.end_step(&key, open, event.at, *status, error.as_ref(), usage);
             }
-            Body::RunStart { .. }
-            | Body::RunResume { .. }
-            | Body::RunWaiting { .. }
-            | Body::StepReady {}
-            | Body::StepExpanded { .. }
-            | Body::StepReset { .. }
-            | Body::StepWaiting { .. }
-            | Body::StepToken { .. }
-            | Body::StepOutput(_)
-            | Body::StepNote { .. }
-            | Body::BudgetWarning { .. }
-            | Body::ToolCall { .. }
-            | Body::LoopPass { .. }
-            | Body::AgentPhase { .. }
-            | Body::StepMerged { .. }
-            | Body::CacheHit(_)
-            | Body::ChannelPublish(_)
-            | Body::ChannelSubscribe(_)
-            | Body::ChannelAck(_)
-            | Body::ChannelUnsubscribe(_)
-            | Body::BlackboardWrite(_)
-            | Body::BlackboardRead(_)
-            | Body::Delegate(_)
-            | Body::ChildStart { .. }
-            | Body::ChildEnd { .. }
-            | Body::RunEnd { .. } => {}
+            // Nothing else begins or ends a span, or happens in one.
+            _ => {}
         }
     }
 
