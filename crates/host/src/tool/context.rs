@@ -93,6 +93,20 @@ pub(super) fn arguments<A: DeserializeOwned>(call: &Call) -> Result<A, Refusal> 
     })
 }
 
+/// Executes a call on a blocking thread, with its arguments decoded. It is always waited for: when the call has ended,
+/// nothing of it is still running.
+pub(super) async fn on_blocking_thread<A: DeserializeOwned + Send + 'static>(
+    call: &Call,
+    work: impl FnOnce(A) -> Result<CallResult, Refusal> + Send + 'static,
+) -> CallResult {
+    let args = match arguments::<A>(call) {
+        Ok(args) => args,
+        Err(refusal) => return refusal.into(),
+    };
+    let done = tokio::task::spawn_blocking(move || work(args)).await;
+    done.map_or_else(|_| cancelled(), CallResult::from)
+}
+
 /// The result of a call that was cancelled.
 pub(super) fn cancelled() -> CallResult {
     let failure = Failure::new(Code::TOOL_STOPPED, "the tool call was cancelled");

@@ -10,36 +10,21 @@ use kb_base::value::{Failure, Json};
 use kb_memory::{Admitted, Anchor, FAQ, FaqCategory, FaqEntry, Feedback, Query};
 use serde::Deserialize;
 use serde_json::json;
+use std::sync::Arc;
 
-/// The implementation of `faq:search`.
-pub(super) fn search() -> impl Tool {
-    MemoryTool { name: "faq:search", execute: search_entries }
-}
-
-/// The implementation of `faq:write`.
-pub(super) fn write() -> impl Tool {
-    MemoryTool { name: "faq:write", execute: write_entry }
-}
-
-/// The implementation of `faq:delete`.
-pub(super) fn delete() -> impl Tool {
-    MemoryTool { name: "faq:delete", execute: delete_entry }
-}
-
-/// The implementation of `faq:mark-helpful`.
-pub(super) fn mark_helpful() -> impl Tool {
-    MemoryTool {
-        name: "faq:mark-helpful",
-        execute: |args, memory, _| mark(&args, memory, Feedback::Helped),
-    }
-}
-
-/// The implementation of `faq:mark-not-helpful`.
-pub(super) fn mark_not_helpful() -> impl Tool {
-    MemoryTool {
-        name: "faq:mark-not-helpful",
-        execute: |args, memory, _| mark(&args, memory, Feedback::DidNotHelp),
-    }
+/// The tools of the FAQ, in the order of the table of tools.
+pub(super) fn all() -> [Arc<dyn Tool>; 5] {
+    [
+        MemoryTool::entry("faq:search", search_entries),
+        MemoryTool::entry("faq:write", write_entry),
+        MemoryTool::entry("faq:delete", delete_entry),
+        MemoryTool::entry("faq:mark-helpful", |args, memory, _| {
+            mark(&args, memory, Feedback::Helped)
+        }),
+        MemoryTool::entry("faq:mark-not-helpful", |args, memory, _| {
+            mark(&args, memory, Feedback::DidNotHelp)
+        }),
+    ]
 }
 
 #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! The common part of the file tools: they run on a blocking thread.
 
 use crate::tool::call::{Call, CallResult, Refusal};
-use crate::tool::context::{CallContext, Tool, arguments, cancelled};
+use crate::tool::context::{CallContext, Tool, cancelled, on_blocking_thread};
 use crate::workspace::FileAccess;
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
@@ -34,17 +34,9 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
         context: &'a CallContext<'a>,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, CallResult> {
-        Box::pin(async move {
-            let args = match arguments::<A>(call) {
-                Ok(args) => args,
-                Err(refusal) => return refusal.into(),
-            };
-            if cancel.is_cancelled() {
-                return cancelled();
-            }
-            let (execute, files, token) = (self.execute, context.files.clone(), cancel.clone());
-            let done = tokio::task::spawn_blocking(move || execute(&args, &files, &token)).await;
-            done.map_or_else(|_| cancelled(), CallResult::from)
-        })
+        let (execute, files, token) = (self.execute, context.files.clone(), cancel.clone());
+        Box::pin(on_blocking_thread(call, move |args: A| {
+            if token.is_cancelled() { Ok(cancelled()) } else { execute(&args, &files, &token) }
+        }))
     }
 }

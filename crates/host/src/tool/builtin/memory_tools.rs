@@ -1,7 +1,7 @@
 //! The tools of the memory. Their calls read and write the database on a blocking thread.
 
 use crate::tool::call::{Call, CallResult, Refusal};
-use crate::tool::context::{CallContext, Tool, arguments, cancelled};
+use crate::tool::context::{CallContext, Tool, on_blocking_thread};
 use crate::tool::entry_check::{anchored, require_readable};
 use crate::tool::run_memory::{AttemptMemory, Proposed};
 use crate::workspace::FileAccess;
@@ -13,6 +13,7 @@ use kb_memory::{Admitted, Anchor, Entry, Feedback, Kind, MemoryError, Query, Sta
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// What the tools of agent files answer while memory is off.
@@ -22,8 +23,17 @@ const REPEATED: usize = 80;
 
 /// A tool whose calls need the memory of the attempt and the files of the project.
 pub(super) struct MemoryTool<A> {
-    pub(super) name: &'static str,
-    pub(super) execute: fn(A, &AttemptMemory, &FileAccess) -> Result<CallResult, Refusal>,
+    name: &'static str,
+    execute: Execute<A>,
+}
+
+type Execute<A> = fn(A, &AttemptMemory, &FileAccess) -> Result<CallResult, Refusal>;
+
+impl<A: DeserializeOwned + Send + 'static> MemoryTool<A> {
+    /// A tool that executes this function; its arguments match the schema of the tool.
+    pub(super) fn entry(name: &'static str, execute: Execute<A>) -> Arc<dyn Tool> {
+        Arc::new(MemoryTool { name, execute })
+    }
 }
 
 impl<A: DeserializeOwned + Send + 'static> Tool for MemoryTool<A> {
@@ -42,42 +52,21 @@ impl<A: DeserializeOwned + Send + 'static> Tool for MemoryTool<A> {
         context: &'a CallContext<'a>,
         _: &'a CancellationToken,
     ) -> BoxFuture<'a, CallResult> {
-        Box::pin(async move {
-            let args = match arguments::<A>(call) {
-                Ok(args) => args,
-                Err(refusal) => return refusal.into(),
-            };
-            let (execute, memory, files) =
-                (self.execute, context.memory.clone(), context.files.clone());
-            let done = tokio::task::spawn_blocking(move || execute(args, &memory, &files)).await;
-            done.map_or_else(|_| cancelled(), CallResult::from)
-        })
+        let (execute, memory, files) =
+            (self.execute, context.memory.clone(), context.files.clone());
+        Box::pin(on_blocking_thread(call, move |args: A| execute(args, &memory, &files)))
     }
 }
 
-/// The implementation of `memory:search`.
-pub(super) fn search() -> impl Tool {
-    MemoryTool { name: "memory:search", execute: search_entries }
-}
-
-/// The implementation of `memory:propose`.
-pub(super) fn propose() -> impl Tool {
-    MemoryTool { name: "memory:propose", execute: propose_entry }
-}
-
-/// The implementation of `memory:feedback`.
-pub(super) fn feedback() -> impl Tool {
-    MemoryTool { name: "memory:feedback", execute: report }
-}
-
-/// The implementation of `knowledge_query`.
-pub(super) fn query() -> impl Tool {
-    MemoryTool { name: "knowledge_query", execute: query_knowledge }
-}
-
-/// The implementation of `knowledge_contribute`.
-pub(super) fn contribute() -> impl Tool {
-    MemoryTool { name: "knowledge_contribute", execute: contribute_knowledge }
+/// The tools of the memory, in the order of the table of tools.
+pub(super) fn all() -> [Arc<dyn Tool>; 5] {
+    [
+        MemoryTool::entry("memory:search", search_entries),
+        MemoryTool::entry("memory:propose", propose_entry),
+        MemoryTool::entry("memory:feedback", report),
+        MemoryTool::entry("knowledge_query", query_knowledge),
+        MemoryTool::entry("knowledge_contribute", contribute_knowledge),
+    ]
 }
 
 #[derive(Deserialize)]

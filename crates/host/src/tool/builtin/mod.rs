@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 /// All implementations, in the order of the table of tools.
 pub(super) fn all() -> Vec<Arc<dyn Tool>> {
-    vec![
+    let files_and_processes: Vec<Arc<dyn Tool>> = vec![
         Arc::new(fs_read::tool()),
         Arc::new(fs_list::tool()),
         Arc::new(fs_search::tool()),
@@ -50,16 +50,8 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(shell_exec::ShellExec),
         Arc::new(http_request::HTTP_REQUEST),
         Arc::new(http_request::HTTP_FETCH),
-        Arc::new(memory_tools::search()),
-        Arc::new(memory_tools::propose()),
-        Arc::new(memory_tools::feedback()),
-        Arc::new(memory_tools::query()),
-        Arc::new(memory_tools::contribute()),
-        Arc::new(faq_tools::search()),
-        Arc::new(faq_tools::write()),
-        Arc::new(faq_tools::delete()),
-        Arc::new(faq_tools::mark_helpful()),
-        Arc::new(faq_tools::mark_not_helpful()),
+    ];
+    let exchange_and_results: Vec<Arc<dyn Tool>> = vec![
         Arc::new(exchange_tools::publish()),
         Arc::new(exchange_tools::subscribe()),
         Arc::new(exchange_tools::ack()),
@@ -69,5 +61,7 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(delegate::Delegate),
         Arc::new(output_read::OUTPUT_READ),
         Arc::new(output_read::ARTIFACT_GET),
-    ]
+    ];
+    let remembered = memory_tools::all().into_iter().chain(faq_tools::all());
+    files_and_processes.into_iter().chain(remembered).chain(exchange_and_results).collect()
 }
