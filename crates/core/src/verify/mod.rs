@@ -1,9 +1,9 @@
 //! Gates: checks and claims, compared with recorded tool calls and with the files on disk, give a
 //! verdict.
 //!
-//! Pure. [`Criterion::resolve`] evaluates the placeholders of a check. [`queries`] lists what a
-//! [`Gate`] must observe, `executor` observes it, and [`evaluate`] computes the verdict from the
-//! observations alone. A [`Basis`] records the observations, so `kb run verify` can compute the verdict
+//! Pure. [`Criterion::resolve`] evaluates the placeholders of a check. [`ParsedGate::queries`] lists
+//! what a [`Gate`] must observe, `executor` observes it, and [`ParsedGate::examine`] computes the
+//! verdict from the observations alone. A [`Basis`] records the observations, so `kb run verify` can compute the verdict
 //! again. Statements of a model are never proof, and a check that cannot decide is `inconclusive`.
 //!
 //! `check/` has one file per kind of check. Claims are in one file per kind as well: `claim_check` for
