@@ -2,6 +2,7 @@
 
 use similar::{ChangeTag, TextDiff};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// Lines that a step added to a file, and lines that it removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,35 +32,55 @@ impl ChangedLines {
     /// The difference of the contents before the first and after the last of these diffs; `None` if a
     /// diff is not complete.
     pub(super) fn of<'d>(diffs: impl IntoIterator<Item = &'d str>) -> Option<ChangedLines> {
-        let mut file = Lines::default();
-        for diff in diffs {
-            for hunk in hunks(diff)?.iter().rev() {
-                file.apply(hunk)?;
-            }
-        }
-        Some(file.difference())
+        Some(FileLines::of(diffs)?.file.difference())
     }
 }
 
 /// How far from a changed line a stated line may be: as the context of a diff.
 const CLOSE: u64 = 3;
 
-/// Whether these diffs change lines of the last content at both ends of a range, or close to them.
-pub(super) fn has_changed_line<'d>(
-    diffs: impl IntoIterator<Item = &'d str>,
-    numbers: std::ops::RangeInclusive<u64>,
-) -> bool {
-    let mut file = Lines::default();
-    for diff in diffs {
-        let Some(hunks) = hunks(diff) else { return false };
-        if hunks.iter().rev().any(|hunk| file.apply(hunk).is_none()) {
-            return false;
+/// The lines of a file after a step, and which of them the step changed. Lines have numbers from 1.
+pub(super) struct FileLines<'d> {
+    file: Lines<'d>,
+    /// Lines that were added, and those before which lines were removed.
+    changed: Vec<u64>,
+}
+
+impl<'d> FileLines<'d> {
+    /// The lines as these diffs leave them; `None` if a diff is not complete.
+    pub(super) fn of(diffs: impl IntoIterator<Item = &'d str>) -> Option<FileLines<'d>> {
+        let mut file = Lines::default();
+        for diff in diffs {
+            for hunk in hunks(diff)?.iter().rev() {
+                file.apply(hunk)?;
+            }
         }
+        Some(FileLines { changed: file.changed(), file })
     }
-    let (first, last) = numbers.into_inner();
-    let changed = file.changed();
-    let is_close = |end: u64| changed.iter().any(|number| number.abs_diff(end) <= CLOSE);
-    first <= last && is_close(first) && is_close(last)
+
+    /// Whether lines changed at both ends of a range, or close to them.
+    pub(super) fn has_changed_ends(&self, numbers: RangeInclusive<u64>) -> bool {
+        let (first, last) = numbers.into_inner();
+        let is_close = |end: u64| self.changed.iter().any(|number| number.abs_diff(end) <= CLOSE);
+        first <= last && is_close(first) && is_close(last)
+    }
+
+    /// Whether a line in a range was added, or one between two lines of the range was removed.
+    pub(super) fn changes_within(&self, numbers: RangeInclusive<u64>) -> bool {
+        let mut own = self.changed.iter().filter(|number| numbers.contains(number));
+        own.any(|number| number > numbers.start() || self.is_added(*number))
+    }
+
+    /// Whether a line was added.
+    pub(super) fn is_added(&self, number: u64) -> bool {
+        let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        at.and_then(|at| self.file.lines.get(at)).is_some_and(|line| matches!(line, Line::Added(_)))
+    }
+
+    /// The removed lines of the content before the step.
+    pub(super) fn removed(&self) -> impl Iterator<Item = &'d str> {
+        self.file.removed.values().copied()
+    }
 }
 
 /// A hunk: its first line in the earlier content, from 0, and its lines with their marks.
@@ -258,7 +279,8 @@ mod tests {
             (19, 33, true),
             (40, 1, false),
         ] {
-            assert_eq!(has_changed_line([diff.as_str()], first..=last), expected, "{first}-{last}");
+            let lines = FileLines::of([diff.as_str()]).unwrap();
+            assert_eq!(lines.has_changed_ends(first..=last), expected, "{first}-{last}");
         }
     }
 

@@ -173,16 +173,9 @@ pub(super) fn is_python_cache(path: &str) -> bool {
 
 /// The observed changes; `None` if the files could not be compared.
 pub(super) fn ignored_changes(observations: &Observations) -> Option<&[IgnoredChange]> {
-    let seen = observations.values().find_map(|seen| match seen {
-        Observation::IgnoredChanges(found) => Some(found.as_deref()),
-        Observation::Location(_)
-        | Observation::Ignored(_)
-        | Observation::Committed(_)
-        | Observation::Files(_)
-        | Observation::Names(_)
-        | Observation::Command(_)
-        | Observation::Judge(_)
-        | Observation::Stopped => None,
+    let seen = observations.values().find_map(|seen| {
+        let Observation::IgnoredChanges(found) = seen else { return None };
+        Some(found.as_deref())
     });
     seen.unwrap_or(Some(&[]))
 }

@@ -7,6 +7,7 @@ use super::claim::Claim;
 use super::claim_check::{check_claim, claim_queries};
 use super::command_claim::{self, CommandClaim};
 use super::committed::committed_query;
+use super::definitions::definition_query;
 use super::examined::Examined;
 use super::expected_changes::expected_changes;
 use super::failed_commands::failed_commands;
@@ -81,6 +82,7 @@ impl ParsedGate {
         let stated = stated_queries(&claims.stated);
         let names = name_queries(&claims.statements, &gate.root);
         let committed = committed_query(&claims.statements, gate);
+        let defined = definition_query(&claims.statements, &gate.trace, gate.unwatched);
         let named = gate.looks_up_names.then(|| names_query(&claims.statements)).flatten();
         let repeated = claims.rerun(gate, known).map(|rerun| rerun.query());
         let checks = gate.criteria.iter().filter_map(|criterion| criterion.query());
@@ -105,7 +107,7 @@ impl ParsedGate {
             .chain(gate.asked.queries(&gate.root))
             .chain(script_queries(&claims.commands, &gate.trace))
             .chain(target_queries(targets, &gate.trace));
-        let all = files.chain(named).chain(ignored).chain(repeated).chain(checks);
+        let all = files.chain(defined).chain(named).chain(ignored).chain(repeated).chain(checks);
         let mut seen = BTreeSet::new();
         all.filter(|query| seen.insert(query.clone())).collect()
     }

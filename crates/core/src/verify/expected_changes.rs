@@ -57,7 +57,7 @@ pub(super) fn expected_changes(
         (None, _) => {
             let is_said =
                 !gate.changes_declared && !gate.after_refuted && says_no_change(&gate.output);
-            unchanged(gate, is_declared || is_said, changes.gap(), observations)
+            unchanged(gate, claims, is_declared || is_said, changes.gap(), observations)
         }
     };
     let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
@@ -68,6 +68,7 @@ pub(super) fn expected_changes(
 /// The verdict over a step without claims and without changes. `is_declared`: its output says so.
 fn unchanged(
     gate: &Gate,
+    claims: &OutputClaims,
     is_declared: bool,
     gap: Option<&str>,
     observations: &Observations,
@@ -107,8 +108,17 @@ fn unchanged(
         ));
     }
     let order = gate.asked.order(may_be_other(gate));
-    if let Some(order) = order.filter(|_| !denies_work(&gate.output)) {
-        return with_help(&format!("the task asks for a change (`{order}`), but {nothing}"));
+    if let Some(order) = order {
+        let asked = format!("the task asks for a change (`{order}`), but {nothing}");
+        let mut said = claims.statements.iter().filter(|said| !said.in_key);
+        let is_refuted = said.clone().all(|said| says_nothing(&said.sentence.text))
+            || said.any(tells_of_work) && !denies_work(&gate.output);
+        // `The code is right as it is`: nobody says that something was done.
+        let help = "an answer that none is needed, or that none is possible, is `noChanges` with the reason";
+        return match is_refuted {
+            true => with_help(&asked),
+            false => Finding::inconclusive(format!("{asked}; {help}")),
+        };
     }
     // What was changed and changed back is no lie.
     let has_changed = gate.trace.iter().any(|call| !call.changes.is_empty());
@@ -117,7 +127,7 @@ fn unchanged(
             "the summary says that the step changed something, but no change was recorded",
         );
     }
-    if says_nothing(&gate.output) && gate.trace.iter().all(only_looks) {
+    if has_no_statement(&gate.output) && gate.trace.iter().all(only_looks) {
         return with_help(&format!(
             "the step was expected to change files, but {nothing}, and the output says nothing"
         ));
@@ -159,6 +169,20 @@ fn denies_work(output: &Json) -> bool {
     Sentence::all(summary(output)).iter().any(denies)
 }
 
+/// Whether a sentence says that something was changed or finished.
+fn tells_of_work(said: &Statement) -> bool {
+    const WORK: [Meaning; 6] = [
+        Meaning::ToChange,
+        Meaning::Finished,
+        Meaning::Act(Act::Changed),
+        Meaning::Act(Act::Created),
+        Meaning::Act(Act::Deleted),
+        Meaning::Act(Act::Renamed),
+    ];
+    let sentence = &said.sentence;
+    !sentence.has(Meaning::Unreal) && WORK.iter().any(|meaning| sentence.has(*meaning))
+}
+
 /// Whether an output has another key than `summary` with a value.
 fn has_own_keys(output: &Json) -> bool {
     let is_empty = |(key, value): (&String, &Json)| {
@@ -174,17 +198,21 @@ fn has_own_keys(output: &Json) -> bool {
     !output.as_object().is_some_and(|fields| fields.iter().all(is_empty))
 }
 
-/// Whether the texts of an output have no word that says something by itself, such as `Done.`
-fn says_nothing(value: &Json) -> bool {
+/// Whether the texts of an output say nothing.
+fn has_no_statement(value: &Json) -> bool {
     match value {
-        Json::Object(fields) => fields.values().all(says_nothing),
-        Json::Array(items) => items.iter().all(says_nothing),
-        Json::String(text) => tokens(text)
-            .iter()
-            .all(|part| matches!(part, Token::Word(word) if is_function_word(word))),
+        Json::Object(fields) => fields.values().all(has_no_statement),
+        Json::Array(items) => items.iter().all(has_no_statement),
+        Json::String(text) => says_nothing(text),
         Json::Null => true,
         Json::Bool(_) | Json::Number(_) => false,
     }
+}
+
+/// Whether a text has no word that says something by itself, such as `Done.`
+fn says_nothing(text: &str) -> bool {
+    let is_function = |part: &Token| matches!(part, Token::Word(word) if is_function_word(word));
+    tokens(text).iter().all(is_function)
 }
 
 /// Whether a call can have had no effect: no process, and nothing that other programs see.

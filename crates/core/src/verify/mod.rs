@@ -32,6 +32,7 @@ mod command_text;
 mod commands_before;
 mod committed;
 mod deciding;
+mod definitions;
 mod evaluate;
 mod examined;
 mod expected_changes;
@@ -90,8 +91,8 @@ pub use ignored_files::{IgnoredChange, IgnoredFiles, IgnoredFolder};
 pub use judging::{JudgeQuestion, judge_question};
 pub use names::asks_for_new;
 pub use observation::{
-    CommandEnd, CommandRun, JudgeReply, Location, MatchedFile, NamePlace, NamesSeen, Observation,
-    ObservationError, ObservationQuery, Observations,
+    CommandEnd, CommandRun, DefinedName, JudgeReply, Location, MatchedFile, NamePlace, NamesSeen,
+    Observation, ObservationError, ObservationQuery, Observations,
 };
 pub use run_before::{RUN_BEFORE, check_args};
 pub use sandbox_needs::{SandboxNeed, commands_of, sandbox_needs};

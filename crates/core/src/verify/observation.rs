@@ -29,6 +29,13 @@ pub enum ObservationQuery {
     },
     /// Where names are that an answer has: in the workspace, and in what the specialist received.
     Names(Vec<String>),
+    /// What files define under names.
+    Definitions {
+        /// Relative to the workspace.
+        files: Vec<String>,
+        /// Names without the names of what they lie in.
+        names: Vec<String>,
+    },
     /// The assessment of the answer by a judge.
     Judge,
     /// The result of a command.
@@ -59,6 +66,8 @@ pub enum Observation {
     Files(Result<Vec<MatchedFile>, ObservationError>),
     /// Where the names are.
     Names(NamesSeen),
+    /// The definitions under the names in each file. Files that do not exist or whose language is not read are absent.
+    Definitions(BTreeMap<String, Vec<DefinedName>>),
     /// The result of a command.
     Command(CommandRun),
     /// The assessment of the answer by a judge.
@@ -120,6 +129,21 @@ pub enum NamePlace {
     Unclear,
     /// In none of these places, and everything was searched.
     Nowhere,
+}
+
+/// A definition in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DefinedName {
+    /// Its name.
+    pub name: String,
+    /// Names of the definitions that it lies in, outermost first, separated by `.`; empty at the top level.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub container: String,
+    /// Number of its first line, from 1.
+    pub first: u64,
+    /// Number of its last line.
+    pub last: u64,
 }
 
 /// A file that matches a pattern.

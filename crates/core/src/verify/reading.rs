@@ -183,9 +183,6 @@ impl<'c> Compared<'c> {
     fn code(&self, code: &str) -> bool {
         match self.act {
             Act::Contains => self.record.has_name_in(code, &self.paths),
-            Act::Created | Act::Changed if self.said.in_key && self.paths.is_empty() => {
-                self.record.has_new_name(code)
-            }
             Act::Created | Act::Changed => {
                 let adds = self.adds || self.act == Act::Created;
                 self.record.has_changed_name(code, &self.paths, adds)

@@ -1,6 +1,6 @@
 //! The file changes that the runtime recorded for one step, by path.
 
-use super::changed_lines::{ChangedLines, has_changed_line};
+use super::changed_lines::{ChangedLines, FileLines};
 use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
 use std::collections::BTreeMap;
 
@@ -201,7 +201,8 @@ impl<'a> History<'a> {
     /// Whether the step changed lines at both ends of a range of the file as it is now, or close to them.
     pub(super) fn has_changed_line(&self, numbers: std::ops::RangeInclusive<u64>) -> bool {
         let diffs = self.diffs().filter(|_| self.after().is_some());
-        diffs.is_some_and(|diffs| has_changed_line(diffs, numbers))
+        let lines = diffs.and_then(FileLines::of);
+        lines.is_some_and(|lines| lines.has_changed_ends(numbers))
     }
 
     /// Whether a call changed the path while it existed. Writing the same content again is no change.

@@ -11,7 +11,7 @@ use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
 use super::statement::{Act, Meaning, Sentence, Statement, means};
 use crate::evidence::FileState;
-use crate::evidence::{Invocation, is_code};
+use crate::evidence::Invocation;
 use kb_language::toolspec::ToolCatalog;
 
 /// Most names of statements that are looked up in files.
@@ -284,49 +284,6 @@ impl Record<'_> {
         })
     }
 
-    /// Whether the step added lines with a name to a file, and no other line of the recorded differences has it.
-    pub(super) fn has_new_name(&self, name: &str) -> bool {
-        let name = name.trim_end_matches("()");
-        let diffs = |path| self.changes.history(path).diffs().unwrap_or_default();
-        let diffs: Vec<&str> = self.changes.changed().flat_map(diffs).collect();
-        let mut lines =
-            diffs.iter().flat_map(|diff| diff.lines()).filter(|line| line.contains(name));
-        lines.clone().next().is_some() && lines.all(|line| line.starts_with('+'))
-    }
-
-    /// Whether the step changed, or added, what a name in one of the files is about: a changed line has it, or a line that
-    /// stands above the change in its difference, such as the head of a function.
-    pub(super) fn has_changed_name(&self, name: &str, paths: &[&str], adds: bool) -> bool {
-        let name = name.trim_end_matches("()");
-        let is_about =
-            |own: &&str| paths.is_empty() || paths.iter().any(|path| self.is_same(own, path));
-        let hunks = |path: &'_ str| -> Vec<(bool, &str)> {
-            let is_code = is_code(path);
-            let diffs = self.changes.history(path).diffs().unwrap_or_default();
-            let hunks = diffs.into_iter().flat_map(|diff| diff.split("\n@@"));
-            hunks.map(|hunk| (is_code, hunk)).collect()
-        };
-        let mut hunks = self.changes.changed().filter(is_about).flat_map(hunks);
-        hunks.any(|(is_code, hunk)| {
-            let lines: Vec<&str> = hunk.lines().collect();
-            let has = |line: &str| match is_code {
-                true => has_word(without_comment(line), name),
-                false => has_word(line, name),
-            };
-            let with = |mark: char| {
-                lines.iter().filter(|line| line.starts_with(mark) && has(line)).count()
-            };
-            // What stood there before was not added.
-            if adds {
-                return with('+') > with('-');
-            }
-            let last = lines.iter().rposition(|line| line.starts_with(['+', '-'])).unwrap_or(0);
-            lines[..=last.min(lines.len().saturating_sub(1))]
-                .iter()
-                .any(|line| has_word(line, name))
-        })
-    }
-
     /// Whether one of the files has a name in it, or a recorded difference has it.
     pub(super) fn has_name(&self, name: &str, paths: &[&str]) -> bool {
         let in_file = self.has_name_in(name, paths);
@@ -337,27 +294,4 @@ impl Record<'_> {
         };
         in_file || self.changes.changed().any(in_diff)
     }
-}
-
-/// Whether a text has a name that is no part of a longer one.
-fn has_word(text: &str, name: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    !name.is_empty()
-        && text.match_indices(name).any(|(at, _)| {
-            let (before, after) = (&text[..at], &text[at + name.len()..]);
-            let begins = !name.starts_with(is_part) || !before.ends_with(is_part);
-            begins && (!name.ends_with(is_part) || !after.starts_with(is_part))
-        })
-}
-
-/// A line of a difference of code up to its comment. Of `#`, the marks of attributes and of preprocessors begin none.
-fn without_comment(line: &str) -> &str {
-    let begins = |(at, _): &(usize, char)| {
-        let rest = &line[*at..];
-        let is_mark =
-            ["//", "/*", "--", "<!--", "\"\"\""].iter().any(|mark| rest.starts_with(mark));
-        let is_attribute = |c: char| c == '[' || c == '!' || c.is_ascii_alphabetic();
-        is_mark || rest.strip_prefix('#').is_some_and(|rest| !rest.starts_with(is_attribute))
-    };
-    line.char_indices().skip(1).find(begins).map_or(line, |(at, _)| &line[..at])
 }

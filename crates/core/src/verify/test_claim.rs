@@ -55,6 +55,19 @@ pub(super) fn is_read(key: &str, value: &Json) -> bool {
 /// The claims of an output about test results, each one once. Texts such as `skipped` claim nothing. A
 /// number of passed tests alone says that the tests passed only if no other key says that they failed.
 pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
+    let mut said = vec![summary(output)];
+    let handoff = output.get("handoff").and_then(|handoff| handoff.get("decisions"));
+    handoff.into_iter().for_each(|handoff| texts(handoff, &mut said));
+    joined(output, said.into_iter().flat_map(tests_of))
+}
+
+/// The same without sentences.
+pub(super) fn keyed_test_claims(output: &Json) -> Vec<TestClaim> {
+    joined(output, std::iter::empty())
+}
+
+/// The claims of keys and of sentences, each one once.
+fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim> {
     let mut claims: Vec<TestClaim> = Vec::new();
     let mut add = |claim: TestClaim| {
         if !claims.contains(&claim) {
@@ -62,11 +75,7 @@ pub(super) fn test_claims(output: &Json) -> Vec<TestClaim> {
         }
     };
     in_keys(output, false, 0, &mut add);
-    tests_of(summary(output)).into_iter().for_each(&mut add);
-    let mut decisions = Vec::new();
-    let handoff = output.get("handoff").and_then(|handoff| handoff.get("decisions"));
-    handoff.into_iter().for_each(|handoff| texts(handoff, &mut decisions));
-    decisions.into_iter().flat_map(tests_of).for_each(&mut add);
+    said.for_each(&mut add);
     if claims.iter().any(|claim| !claim.passed) {
         // A sentence beside a reported failure is about an earlier time or another run.
         claims.retain(|claim| {

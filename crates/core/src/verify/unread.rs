@@ -10,7 +10,7 @@ use super::gate::Gate;
 use super::keys::{is_neutral, words};
 use super::reading::Reading;
 use super::statement::{Sentence, TestClaim, Token, is_function_word, names_code, tokens};
-use super::test_claim::test_claims;
+use super::test_claim::keyed_test_claims;
 use crate::evidence::{CheckDetail, Verdict};
 use kb_base::value::Json;
 use serde_json::json;
@@ -268,12 +268,11 @@ impl<'v> Walk<'_, 'v> {
 
 fn claimed(output: &Json, gate: &Gate, writes: bool) -> Typed {
     let files = claims_of(output, &gate.root, writes);
-    let tests = test_claims(output).into_iter();
     Typed {
         lists: listed_kinds(output, &[]).len(),
         files: files.into_iter().filter(|claim| !claim.noted && claim.below.is_none()).collect(),
         commands: once(&command_lists(output, |_| false)),
-        tests: tests.filter(|claim| claim.understood && !claim.in_prose).collect(),
+        tests: keyed_test_claims(output).into_iter().filter(|claim| claim.understood).collect(),
         calls: call_claims(output),
     }
 }

@@ -149,6 +149,7 @@ fn failed_check(files: &Workspace, checks: &[Json]) -> Option<String> {
                 | ObservationQuery::Committed(_)
                 | ObservationQuery::Command { .. }
                 | ObservationQuery::Names(_)
+                | ObservationQuery::Definitions { .. }
                 | ObservationQuery::IgnoredChanges(_)
                 | ObservationQuery::Judge => Observation::Stopped,
             };

@@ -27,7 +27,8 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
         task: task.to_owned(),
         ..Step::over(&[("docs/a.md", "")]).call("fs:read", json!({"path": "docs/a.md"}))
     };
-    let nothing = json!({"summary": "The module is as it should be."});
+    let nothing = json!({"summary": "Done."});
+    let state = json!({"summary": "The module is as it should be."});
     let asked = "the task asks for a change";
     for task in [
         "Update docs/a.md.",
@@ -36,7 +37,17 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
         "Implement mul.",
     ] {
         check(&step(task), &[(nothing.clone(), Failed, asked)]);
+        for said in ["Fixed the rounding.", "Task completed successfully.", "I resolved it."] {
+            check(&step(task), &[(json!({"summary": said}), Failed, asked)]);
+        }
+        // Nobody says that something was done.
+        check(&step(task), &[(state.clone(), Inconclusive, asked)]);
         for said in [
+            "Works as intended.",
+            "I'm blocked: the ticket refers to a file that is missing.",
+            "The ticket contradicts itself. Waiting for clarification.",
+            "Die Funktion rechnet korrekt.",
+            "Код работает правильно.",
             "Nothing had to be changed.",
             "It was changed already.",
             "The file is right; I left it alone.",
@@ -55,14 +66,14 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
     }
     // A process, or an answer of its own, can be what was asked for.
     let other = step("Update the ticket.").run("curl -d done http://x.org", 0);
-    check(&other, &[(nothing.clone(), Inconclusive, "expected to change files")]);
+    check(&other, &[(state.clone(), Inconclusive, "expected to change files")]);
     let text = json!({"text": "The corrected text.", "summary": "Done."});
     check(
         &step("Correct this text: teh cat."),
         &[(text, Inconclusive, "expected to change files")],
     );
     for task in ["Review docs/a.md.", "Fix docs/a.md if the links are dead."] {
-        check(&step(task), &[(nothing.clone(), Inconclusive, "expected to change files")]);
+        check(&step(task), &[(state.clone(), Inconclusive, "expected to change files")]);
     }
 }
 

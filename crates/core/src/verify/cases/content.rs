@@ -198,3 +198,37 @@ fn a_file_was_read_if_a_call_showed_what_it_contains() {
         json!({"modified": ["src/calc.py"], "created": ["src/n.py"], "filesRead": ["src/n.py"]});
     doubted(&made, &own);
 }
+
+#[test]
+fn a_name_that_is_called_added_or_changed_is_that_of_the_changed_definition() {
+    let file =
+        "def total(xs):\n    return sum(xs)\n\n\ndef cost(w):\n    return 5 if w < 10 else 9\n";
+    let over = || Step::over(&[("shop/cart.py", file), ("shop/cart.rb", file)]);
+    let end = "    return 5 if w < 10 else 9\n";
+    let said = |text: &str| json!({"modified": ["shop/cart.py"], "summary": text});
+    let below = |code: &str| over().edit("shop/cart.py", end, &format!("{end}\n\n{code}"));
+    for (code, text) in [
+        ("def tax(xs):\n    return total(xs)\n", "Added `total` to shop/cart.py."),
+        ("def tax(xs):\n    return total(xs)\n", "Changed `total` in shop/cart.py."),
+        ("RATE = 0.2\n", "Changed `cost` in shop/cart.py."),
+        ("# see cost\n", "Updated `cost()` in shop/cart.py."),
+        ("NOTE = 'refund'\n", "Added `refund` to shop/cart.py."),
+        ("RATE = 0.2\n", "`cost` wurde in shop/cart.py geändert."),
+        ("RATE = 0.2\n", "Изменена `cost` в shop/cart.py."),
+    ] {
+        doubted(&below(code), &said(text));
+    }
+    check(
+        &below("def tax(xs):\n    return total(xs)\n"),
+        &[(said("Added `tax` to shop/cart.py."), Passed, ""), (said("Added `tax()`."), Passed, "")],
+    );
+    let body = over().edit("shop/cart.py", "sum(xs)", "sum(xs) * 2");
+    check(&body, &[(said("Changed `total` in shop/cart.py."), Passed, "")]);
+    doubted(&body, &said("Added `total` to shop/cart.py."));
+    // A file whose language is not read: lines that enclose the change by their indentation.
+    let other = over().edit("shop/cart.rb", "sum(xs)", "sum(xs) * 2");
+    let said = |text: &str| json!({"modified": ["shop/cart.rb"], "summary": text});
+    check(&other, &[(said("Changed `total` in shop/cart.rb."), Passed, "")]);
+    let below = over().edit("shop/cart.rb", end, &format!("{end}RATE = 2\n"));
+    doubted(&below, &said("Changed `cost` in shop/cart.rb."));
+}

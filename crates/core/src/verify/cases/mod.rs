@@ -13,8 +13,8 @@ mod other_checks;
 mod results;
 
 use super::{
-    AskedWork, CommandEnd, CommandRun, Criterion, Gate, IgnoredChange, Location, MatchedFile,
-    NamesSeen, Observation, ObservationQuery, Observations, ParsedGate,
+    AskedWork, CommandEnd, CommandRun, Criterion, DefinedName, Gate, IgnoredChange, Location,
+    MatchedFile, NamesSeen, Observation, ObservationQuery, Observations, ParsedGate,
 };
 use crate::evidence::{
     Change, FileKind, FileState, Invocation, InvocationStatus, ProcessEndKind, ProcessEvidence,
@@ -230,6 +230,13 @@ impl Step {
                 Observation::Files(Ok(found.collect()))
             }
             ObservationQuery::Names(_) => Observation::Names(NamesSeen::default()),
+            ObservationQuery::Definitions { files, names } => {
+                let of_path = |path: &String| {
+                    let text = self.files.get(path).filter(|_| path.ends_with(".py"))?;
+                    Some((path.clone(), definitions_of_python(text, names)))
+                };
+                Observation::Definitions(files.iter().filter_map(of_path).collect())
+            }
             ObservationQuery::Command { .. } => match self.repeated {
                 Some(code) => Observation::Command(CommandRun {
                     ended: CommandEnd::Code(code),
@@ -243,6 +250,22 @@ impl Step {
             ObservationQuery::Judge => Observation::Stopped,
         }
     }
+}
+
+/// The functions and classes at the beginning of lines, each up to the next line that is not indented.
+fn definitions_of_python(text: &str, names: &[String]) -> Vec<DefinedName> {
+    let lines: Vec<&str> = text.lines().collect();
+    let name_of = |line: &str| {
+        let rest = line.strip_prefix("def ").or_else(|| line.strip_prefix("class "))?;
+        rest.split(['(', ':']).next().map(str::to_owned)
+    };
+    let defined = lines.iter().enumerate().filter_map(|(at, line)| {
+        let name = name_of(line).filter(|name| names.contains(name))?;
+        let body = lines[at + 1..].iter().take_while(|line| line.starts_with(' ')).count();
+        let (first, last) = (at as u64 + 1, (at + 1 + body) as u64);
+        Some(DefinedName { name, container: String::new(), first, last })
+    });
+    defined.collect()
 }
 
 fn state(text: &str) -> FileState {

@@ -2,7 +2,7 @@
 
 use super::super::call_outcomes::call_outcomes;
 use super::{InvocationStatus, Step, check, doubted};
-use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed, Unchecked};
 use serde_json::{Value, json};
 
 const LOOP: &str = "for i in 1 2; do python3 -m unittest; done";
@@ -234,4 +234,20 @@ fn a_number_can_be_the_sum_of_all_that_printed_results() {
     check(&step, &[(with(json!({"testsPassed": 6})), Failed, "3 passed")]);
     let script = ran(Step::fixed(), "npm --silent run ci", 3);
     check(&script, &[(with(json!({"testResult": "passed"})), Inconclusive, "npm --silent run ci")]);
+}
+
+#[test]
+fn a_result_of_tests_in_a_key_reads_no_sentence() {
+    let step = Step::fixed().test(5, 0);
+    let mut gate = step.gate(&json!({
+        "modified": ["src/calc.py"],
+        "testResult": "passed",
+        "summary": "Performance doubled. All 5 tests pass now. The rounding is exact now.",
+    }));
+    gate.excused.insert(0, "testResult".into());
+    let parsed = super::ParsedGate::of(gate);
+    let verdict = parsed.examine(&step.observed(&parsed)).verdict();
+    let reason = verdict.reason.unwrap_or_default();
+    assert_eq!(verdict.verdict, Unchecked, "{reason}");
+    assert!(reason.contains("Performance doubled"), "{reason}");
 }

@@ -36,6 +36,7 @@ pub(super) fn not_observed(observation: &Observation) -> Finding {
         | Observation::Committed(_)
         | Observation::Files(_)
         | Observation::Names(_)
+        | Observation::Definitions(_)
         | Observation::Judge(_)
         | Observation::Command(_) => Finding::inconclusive("it was not observed"),
     }

@@ -51,6 +51,8 @@ pub(in crate::verify) enum Meaning {
     ToMake,
     /// Asks for a change.
     ToChange,
+    /// A task was finished.
+    Finished,
     /// A verb behind it is no order: `how to add`.
     Infinitive,
     /// An order that holds in some cases only.
@@ -68,7 +70,7 @@ use Meaning as M;
 use std::sync::LazyLock;
 
 /// Each word is the beginning of a word; one that ends in `$` is the whole word. Of acts the first with a word counts.
-const WORDS: [(Meaning, &str); 43] = [
+const WORDS: [(Meaning, &str); 44] = [
     (
         M::Act(Act::Kept),
         "untouched unchanged unmodified intact$ unverändert unberührt нетронут неизмен",
@@ -210,6 +212,11 @@ const WORDS: [(Meaning, &str); 43] = [
          изменить измените удали$ удалить удалите переименуй переименовать замени$ заменить перепиши переписать добавь добавить \
          добавьте реализуй реализовать behebe beheben ändere ändern aktualisiere entferne entfernen lösche löschen korrigiere \
          ersetze ersetzen umbenennen ergänze ergänzen implementiere",
+    ),
+    (
+        M::Finished,
+        "complete$ completed finished resolved solved accomplished erledigt abgeschlossen gelöst behoben завершен выполнен \
+         решен сделан устранен",
     ),
     (M::Infinitive, "to$ how$ what$ which$ whether$ why$ should$ would$ как$ что$ wie$ was$ zu$"),
     (

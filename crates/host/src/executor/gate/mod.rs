@@ -5,6 +5,7 @@
 mod before;
 mod command_record;
 mod committed;
+mod definitions;
 mod ignored_changes;
 mod judge;
 mod names;

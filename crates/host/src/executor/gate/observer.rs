@@ -2,6 +2,7 @@
 
 use super::command_record::recorded;
 use super::committed;
+use super::definitions;
 use super::ignored_changes;
 use super::names::{self, Material};
 use crate::executor::host_access::HostAccess;
@@ -79,6 +80,9 @@ impl Observer<'_> {
         if let ObservationQuery::Names(names) = ask {
             return self.look_up(names).await;
         }
+        if let ObservationQuery::Definitions { files, names } = ask {
+            return self.definitions(files, names).await;
+        }
         if let ObservationQuery::Committed(paths) = ask {
             return Observation::Committed(committed::as_on_disk(paths, self.host).await);
         }
@@ -105,6 +109,17 @@ impl Observer<'_> {
             seen = work => seen.map_or(Observation::Stopped, Observation::Names),
             () = self.cancel.cancelled() => Observation::Stopped,
         }
+    }
+
+    /// Looks up what files define under names.
+    async fn definitions(&self, files: &[String], names: &[String]) -> Observation {
+        let (files, names, workspace) =
+            (files.to_vec(), names.to_vec(), self.host.workspace.clone());
+        let (redactor, cancel) = (self.host.redactor.clone(), self.cancel.clone());
+        let work = tokio::task::spawn_blocking(move || {
+            definitions::look_up(&files, &names, &workspace, &redactor, &cancel)
+        });
+        work.await.unwrap_or(Observation::Stopped)
     }
 
     /// Executes a command.
@@ -243,6 +258,7 @@ fn with_real_names(
         ObservationQuery::Ignored(path) => ObservationQuery::Ignored(real(path)),
         ObservationQuery::Command { .. }
         | ObservationQuery::Names(_)
+        | ObservationQuery::Definitions { .. }
         | ObservationQuery::Committed(_)
         | ObservationQuery::IgnoredChanges(_)
         | ObservationQuery::Judge => ask.clone(),
@@ -307,6 +323,7 @@ fn look_at_files(workspace: &Workspace, ask: &ObservationQuery) -> Observation {
         }
         ObservationQuery::Command { .. }
         | ObservationQuery::Names(_)
+        | ObservationQuery::Definitions { .. }
         | ObservationQuery::Committed(_)
         | ObservationQuery::Judge => Observation::Stopped,
     }
