@@ -171,8 +171,7 @@ fn denies_work(output: &Json) -> bool {
 
 /// Whether a sentence says that something was changed or finished.
 fn tells_of_work(said: &Statement) -> bool {
-    const WORK: [Meaning; 6] = [
-        Meaning::ToChange,
+    const WORK: [Meaning; 5] = [
         Meaning::Finished,
         Meaning::Act(Act::Changed),
         Meaning::Act(Act::Created),

@@ -214,7 +214,7 @@ impl Workspace {
     }
 
     /// Resolves a path for reading.
-    pub(super) fn locate(&self, path: &str) -> Result<LocatedPath, PathError> {
+    pub(crate) fn locate(&self, path: &str) -> Result<LocatedPath, PathError> {
         let (root, rel) = self.relative(path)?;
         let folder = self.folder(root);
         let mut last = Errno::NOENT;

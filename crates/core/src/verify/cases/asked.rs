@@ -44,6 +44,7 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
         check(&step(task), &[(state.clone(), Inconclusive, asked)]);
         for said in [
             "Works as intended.",
+            "The code is correct as it stands.",
             "I'm blocked: the ticket refers to a file that is missing.",
             "The ticket contradicts itself. Waiting for clarification.",
             "Die Funktion rechnet korrekt.",
