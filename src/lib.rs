@@ -67,7 +67,7 @@
 //! | [`import`] (pure) | `import` | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
 //! | [`isolation`] | `host` | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace, git |
 //! | [`cache`] | `host` | results of steps by the content of what made them: keys, results, files, size | value, clock, evidence, redaction |
-//! | [`executor`] | `host` | executes one attempt; observes for gates | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, workspace, http, git, tool, specialist, isolation, cache |
+//! | [`executor`] | `host` | executes one attempt; observes for gates | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, code, workspace, http, git, tool, specialist, isolation, cache |
 //! | [`engine`] | `engine` | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal |
 //! | [`wire`] (pure) | `core` | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
 //! | [`inspect`] | `engine` | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |

@@ -6,9 +6,12 @@
 use super::changed_lines::FileLines;
 use super::observation::{DefinedName, Observation, ObservationQuery};
 use super::recorded_changes::{History, RecordedChanges};
-use super::statement::{Act, Statement, Token, tokens};
+use super::statement::{Act, Statement, Token, names_code, tokens};
 use super::support::{NAMES, Record};
 use crate::evidence::{Invocation, is_code};
+use regex::Regex;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// Most files in which definitions are looked up.
 const FILES: usize = 50;
@@ -27,10 +30,12 @@ pub(super) fn definition_query(
             Token::Word(_) | Token::Path(_) => None,
         });
         // The value of a key stands last.
-        let value = said.sentence.text.split_whitespace().last().filter(|_| said.in_key);
-        names.extend(code.chain(value.map(str::to_owned)).map(|name| last_part(&name).to_owned()));
+        let is_value = said.in_key && names_code(&said.sentence.text);
+        let value = said.sentence.text.split_whitespace().last().filter(|_| is_value);
+        let all = code.chain(value.map(str::to_owned)).filter(|name| is_identifier(name));
+        names.extend(all.map(|name| last_part(&name).to_owned()));
     }
-    names.retain(|name| !name.is_empty() && !name.contains(char::is_whitespace));
+    names.retain(|name| !name.is_empty());
     names.sort();
     names.dedup();
     names.truncate(NAMES);
@@ -64,8 +69,7 @@ impl Record<'_> {
                     })
                 });
             }
-            // A name that nothing in the code defines was not added to it.
-            !(adds && is_code(path)) && changes_text(path, &history, last_part(name), adds)
+            changes_text(path, &history, last_part(name), adds)
         })
     }
 
@@ -112,8 +116,12 @@ fn last_part(name: &str) -> &str {
 
 /// Whether changed lines of a file have a name, or lines that enclose them.
 fn changes_text(path: &str, history: &History<'_>, name: &str, adds: bool) -> bool {
-    let is_code = is_code(path);
-    let has = |line: &str| has_word(if is_code { without_comment(line) } else { line }, name);
+    let has = |line: &str| match is_code(path) {
+        // A call of a name, and a text, do not add what is called or said.
+        true if adds => has_word(&without_texts_and_calls(without_comment(line)), name),
+        true => has_word(without_comment(line), name),
+        false => has_word(line, name),
+    };
     let diffs = history.diffs().unwrap_or_default();
     diffs.into_iter().flat_map(|diff| diff.split("\n@@")).any(|hunk| {
         let lines: Vec<&str> = hunk.lines().collect();
@@ -151,6 +159,13 @@ fn has_word(text: &str, name: &str) -> bool {
             let begins = !name.starts_with(is_part) || !before.ends_with(is_part);
             begins && (!name.ends_with(is_part) || !after.starts_with(is_part))
         })
+}
+
+/// A line of code without the texts in quotation marks and without the names before brackets.
+fn without_texts_and_calls(line: &str) -> Cow<'_, str> {
+    static PARTS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|`[^`]*`|[\w.:]+\("#).expect("a pattern"));
+    PARTS.replace_all(line, " ")
 }
 
 /// A line of code up to its comment. Of `#`, the marks of attributes and of preprocessors begin none.

@@ -113,7 +113,7 @@ fn unchanged(
         let mut said = claims.statements.iter().filter(|said| !said.in_key);
         let is_refuted = said.clone().all(|said| says_nothing(&said.sentence.text))
             || said.any(tells_of_work) && !denies_work(&gate.output);
-        // `The code is right as it is`: nobody says that something was done.
+        // `The code is right as it is` does not say that something was done.
         let help = "an answer that none is needed, or that none is possible, is `noChanges` with the reason";
         return match is_refuted {
             true => with_help(&asked),

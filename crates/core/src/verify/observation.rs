@@ -135,7 +135,7 @@ pub enum NamePlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DefinedName {
-    /// Its name.
+    /// The name without the names of what it lies in.
     pub name: String,
     /// Names of the definitions that it lies in, outermost first, separated by `.`; empty at the top level.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -40,7 +40,7 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
         for said in ["Fixed the rounding.", "Task completed successfully.", "I resolved it."] {
             check(&step(task), &[(json!({"summary": said}), Failed, asked)]);
         }
-        // Nobody says that something was done.
+        // The report does not say that something was done.
         check(&step(task), &[(state.clone(), Inconclusive, asked)]);
         for said in [
             "Works as intended.",

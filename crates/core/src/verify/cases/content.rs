@@ -213,6 +213,7 @@ fn a_name_that_is_called_added_or_changed_is_that_of_the_changed_definition() {
         ("RATE = 0.2\n", "Changed `cost` in shop/cart.py."),
         ("# see cost\n", "Updated `cost()` in shop/cart.py."),
         ("NOTE = 'refund'\n", "Added `refund` to shop/cart.py."),
+        ("DUE = refund(2)\n", "Added `refund` to shop/cart.py."),
         ("RATE = 0.2\n", "`cost` wurde in shop/cart.py geändert."),
         ("RATE = 0.2\n", "Изменена `cost` в shop/cart.py."),
     ] {
@@ -222,6 +223,7 @@ fn a_name_that_is_called_added_or_changed_is_that_of_the_changed_definition() {
         &below("def tax(xs):\n    return total(xs)\n"),
         &[(said("Added `tax` to shop/cart.py."), Passed, ""), (said("Added `tax()`."), Passed, "")],
     );
+    check(&below("import sys\n"), &[(said("Added `sys` to shop/cart.py."), Passed, "")]);
     let body = over().edit("shop/cart.py", "sum(xs)", "sum(xs) * 2");
     check(&body, &[(said("Changed `total` in shop/cart.py."), Passed, "")]);
     doubted(&body, &said("Added `total` to shop/cart.py."));

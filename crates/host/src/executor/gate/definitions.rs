@@ -25,7 +25,9 @@ pub(super) fn look_up(
         let Some((language, text)) = Language::of_path(path).zip(text_of(workspace, path)) else {
             continue;
         };
-        let all = kb_code::symbols(&text, language, &mut *stop).unwrap_or_default();
+        let has_name = names.iter().any(|name| text.contains(name.as_str()));
+        let all = has_name.then(|| kb_code::symbols(&text, language, &mut *stop)).flatten();
+        let all = all.unwrap_or_default();
         let named = all.into_iter().filter(|own| names.contains(&own.name));
         let defined = named.map(|own| DefinedName {
             name: own.name,
