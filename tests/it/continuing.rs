@@ -4,6 +4,7 @@
 use crate::running::Start;
 use crate::scratch::{Said, Scratch, until};
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
 
 const STEPS: &str = "\
 schema: kb.playbook/1
@@ -477,6 +478,45 @@ fn a_step_whose_change_was_undone_runs_again() {
     };
     again(&[]);
     again(&["--with-current"]);
+}
+
+#[test]
+fn a_step_whose_file_checks_do_not_hold_any_more_runs_again() {
+    for (more, work, check) in [
+        ("", "rm a.txt", "{file: {path: a.txt, absent: true}}"),
+        ("", "rm a.txt", "{file: {path: 'a.*', absent: true}}"),
+        ("evidence: full, ", "chmod +x a.txt", "{command: [test, -x, a.txt]}"),
+        ("evidence: none, ", "echo x > a.txt", "{file: {path: a.txt, count: {pattern: x}}}"),
+    ] {
+        let text = format!(
+            "schema: kb.playbook/1\nid: p\nsteps:\n\
+             \x20 - {{id: w, {more}run: '{work}', verify: {{checks: [{check}]}}}}\n\
+             \x20 - {{id: after, dependsOn: [w], run: 'test -e ok'}}\n"
+        );
+        let scratch = Scratch::new(&[("playbooks/p.yml", text.as_str()), ("a.txt", "a\n")]);
+        scratch.kb(&["playbook", "run", "p"]).code(1);
+        scratch.write("a.txt", "a\n");
+        let plain = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(scratch.root().join("a.txt"), plain).unwrap();
+        scratch.write("ok", "");
+        scratch.kb(&["run", "retry"]).code(0).says(&["was undone"]);
+    }
+}
+
+#[test]
+fn a_verdict_over_a_changed_file_is_stale_after_it_was_edited() {
+    for check in ["{file: {path: a.txt, changed: true}}", "{diff: {only: [a.txt]}}"] {
+        let text = format!(
+            "schema: kb.playbook/1\nid: p\nsteps:\n\
+             \x20 - {{id: w, run: 'echo x >> a.txt', verify: {{checks: [{check}]}}}}\n\
+             \x20 - {{id: after, dependsOn: [w], run: 'test -e ok'}}\n"
+        );
+        let scratch = Scratch::new(&[("playbooks/p.yml", text.as_str()), ("a.txt", "a\n")]);
+        scratch.kb(&["playbook", "run", "p"]).code(1);
+        scratch.write("a.txt", "other\n");
+        scratch.write("ok", "");
+        scratch.kb(&["run", "retry"]).code(0).says(&["the verdict on `w` is stale: `a.txt`"]);
+    }
 }
 
 #[test]

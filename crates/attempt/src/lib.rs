@@ -31,6 +31,6 @@ pub use outcome::Outcome;
 pub use parent_facts::ParentFacts;
 pub use recorder::{Progress, Recorder, Stopped};
 pub use regular_file::{open_regular, read_regular};
-pub use request::{CacheRequest, CommandsBefore, ReliedFile, Request, in_variable};
+pub use request::{CacheRequest, CommandsBefore, Relied, Request, in_variable};
 pub use tree::TreeRequest;
 pub use work::*;

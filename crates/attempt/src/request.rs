@@ -1,7 +1,8 @@
 //! The request of one attempt.
 
 use super::{LeftChanges, Live, StepWork, TreeRequest};
-use kb_base::value::{AttemptPlace, Digest, InstanceKey, PlacedStep, RunId, StepId};
+use kb_base::value::{AttemptPlace, InstanceKey, PlacedStep, RunId, StepId};
+use kb_core::verify::ReliedFact;
 use kb_language::definition::{CacheScope, NetworkAccess};
 use kb_language::plan::Confined;
 use std::sync::Arc;
@@ -41,23 +42,21 @@ pub struct Request {
     pub before: Option<Box<CommandsBefore>>,
     /// How a stored result is used and stored; `None` without `cache`.
     pub cache: Option<Box<CacheRequest>>,
-    /// Files that passed verdicts on the dependencies of the step rest on; empty after a resume.
-    pub relied: Vec<ReliedFile>,
+    /// What passed verdicts on the dependencies of the step say of files; empty after a resume.
+    pub relied: Vec<Relied>,
     /// What earlier attempts left without a record in this iteration; `None` if they left nothing.
     pub left: Option<Box<LeftChanges>>,
     /// The attempts above that started the run, outermost first; set by the executor.
     pub callers: Arc<[PlacedStep]>,
 }
 
-/// A file that a passed verdict rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReliedFile {
+/// What a passed verdict says of files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Relied {
     /// The step that the verdict is about.
     pub step: StepId,
-    /// Relative to the workspace.
-    pub path: String,
-    /// The digest of its content when the gate read it; `None` if the gate only found it.
-    pub sha256: Option<Digest>,
+    /// What it says.
+    pub fact: ReliedFact,
 }
 
 /// `cache` of a step, with all templates rendered.

@@ -83,15 +83,6 @@ impl Verification {
         judge.evidence.as_ref().filter(|seen| seen["judged"] == true)
     }
 
-    /// The files that passed `file` checks found, as their evidence lists them.
-    pub fn found_files(&self) -> impl Iterator<Item = &str> {
-        let checks = self.checks.iter();
-        let checks =
-            checks.filter(|own| own.verdict == Verdict::Passed && own.check.starts_with("file "));
-        let files = checks.filter_map(|own| own.evidence.as_ref()?.get("files")?.as_array());
-        files.flatten().filter_map(Json::as_str)
-    }
-
     /// Whether all that was checked holds, also if something of the output was left unchecked.
     pub fn holds(&self) -> bool {
         let mut checked = self.checks.iter().map(|check| check.verdict);

@@ -21,6 +21,7 @@ mod call_outcomes;
 mod cases;
 mod changed_lines;
 mod check;
+mod check_evidence;
 mod claim;
 mod claim_check;
 mod claim_content;
@@ -58,6 +59,7 @@ mod reading;
 mod recheck;
 mod recorded_changes;
 mod recorded_runs;
+mod relied;
 mod rerun;
 mod run_before;
 mod runner;
@@ -94,6 +96,7 @@ pub use observation::{
     CommandEnd, CommandRun, DefinedName, JudgeReply, Location, MatchedFile, NamePlace, NamesSeen,
     Observation, ObservationError, ObservationQuery, Observations,
 };
+pub use relied::ReliedFact;
 pub use run_before::{RUN_BEFORE, check_args};
 pub use sandbox_needs::{SandboxNeed, commands_of, sandbox_needs};
 pub use unread_key::{UnreadKey, unread_keys};

@@ -2,6 +2,7 @@
 
 use super::changed_lines::{ChangedLines, FileLines};
 use crate::evidence::{Change, FileState, Invocation, InvocationStatus, Purpose};
+use kb_base::value::Digest;
 use std::collections::BTreeMap;
 
 /// A file change with the tool call that made it.
@@ -113,6 +114,14 @@ impl<'a> RecordedChanges<'a> {
             (Some(_), Some(_)) => history.is_same(true).map(|same| !same),
             (before, after) => Some(before.is_some() != after.is_some()),
         }
+    }
+
+    /// Paths with the digests of their content after the last change; without one if it is not known, or if the path is gone.
+    pub(super) fn contents<'p>(
+        &self,
+        paths: impl Iterator<Item = &'p str>,
+    ) -> impl Iterator<Item = (&'p str, Option<Digest>)> {
+        paths.map(|path| (path, self.history(path).after().and_then(|state| state.sha256)))
     }
 
     /// Whether the content of a path differs.

@@ -2,16 +2,16 @@
 //! each was recorded, and the files that its steps read.
 
 use super::BaseRun;
-use super::file_facts::FileFacts;
+use super::file_facts::{FileFacts, FilesNow};
 use super::{Frozen, InspectError};
 use crate::journal::{Journal, StoredEvent};
 use kb_base::value::{Digest, RunId, StepId};
 use kb_core::evidence::Handoff;
 use kb_core::run::{Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, State, StepStatus};
+use kb_core::verify::ReliedFact;
 use kb_language::definition::{Catalog, MergePolicy, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 /// An earlier run, read up to one of its events.
@@ -120,12 +120,11 @@ impl Earlier {
         inputs.iter().map(|file| (file.path.clone(), content_digest(file))).collect()
     }
 
-    /// Of each step that read files with its tools: a file that is different now. `digest_now` returns
-    /// the digest of a file of the workspace; `None` if it does not exist.
+    /// Of each step that read files with its tools: a file that is different now.
     pub fn changed_reads(
         &self,
         journal: &dyn Journal,
-        digest_now: &dyn Fn(&str) -> Option<Digest>,
+        now: &dyn FilesNow,
     ) -> BTreeMap<StepIx, String> {
         let before = self.reads_before(journal);
         let own = self.files.read.iter().map(|(ix, paths)| (*ix, paths, &self.files));
@@ -138,7 +137,7 @@ impl Earlier {
         let mut found = BTreeMap::new();
         for (ix, paths, facts) in own.chain(earlier) {
             let last = |path: &String| self.files.last.get(path).or_else(|| facts.last.get(path));
-            let differs = |path: &&String| digest_now(path) != last(path).copied().flatten();
+            let differs = |path: &&String| now.digest(path) != last(path).copied().flatten();
             let step = self.state.instance(ix).step;
             paths.iter().find(differs).and_then(|path| found.insert(step, path.clone()));
         }
@@ -146,13 +145,12 @@ impl Earlier {
     }
 
     /// Of each instance whose changes are in the project: a file whose change was undone, because it is gone or has the content
-    /// of before again. Where changes were not recorded, a file that its gate found and that is gone, unless a step after
-    /// it succeeded: that one can have used it up. `digest_now` returns the digest of a file of the workspace.
+    /// or the mode of before again. Also a file of which a `file` check of its gate does not hold any more, unless a step after
+    /// it succeeded: that one can have used it up.
     pub fn undone_files(
         &self,
         journal: &dyn Journal,
-        root: &Path,
-        digest_now: &dyn Fn(&str) -> Option<Digest>,
+        now: &dyn FilesNow,
     ) -> BTreeMap<InstanceIx, String> {
         let before = self.reads_before(journal);
         let own = self.files.written.iter().map(|(ix, paths)| (*ix, paths, &self.files));
@@ -162,27 +160,32 @@ impl Earlier {
             };
             instances.iter().filter_map(written)
         });
-        let exists = |path: &str| root.join(path).symlink_metadata().is_ok();
         let mut found = BTreeMap::new();
         for (ix, paths, facts) in own.chain(earlier).filter(|(ix, ..)| self.counts(*ix)) {
             let is_undone = |path: &String| {
                 let change = self.files.changed.get(path).or_else(|| facts.changed.get(path));
                 let last = self.files.last.get(path).or_else(|| facts.last.get(path));
                 let last = last.copied().flatten();
-                change.is_some_and(|own| own.is_undone(last, exists(path), || digest_now(path)))
+                change.is_some_and(|own| own.is_undone(path, last, now))
             };
             if let Some(path) = paths.iter().find(|path| is_undone(path)) {
                 found.insert(ix, path.clone());
             }
         }
+        let differs = |fact: &ReliedFact| match fact {
+            ReliedFact::Exists(path) => now.mode(path).is_none(),
+            ReliedFact::Check(check) => !now.meets(check),
+            // Other steps, and people, may go on from it.
+            ReliedFact::Content { .. } => false,
+        };
         for (ix, instance) in self.state.instances() {
             if found.contains_key(&ix) || !self.counts(ix) || self.is_used(instance.step) {
                 continue;
             }
-            let verified =
-                instance.verification().into_iter().flat_map(|found| found.found_files());
-            let path = { verified }.find(|path| !exists(path));
-            path.and_then(|path| found.insert(ix, path.to_owned()));
+            let mut facts = instance.verification().into_iter().flat_map(ReliedFact::of);
+            if let Some(fact) = facts.find(differs) {
+                found.insert(ix, fact.path().to_owned());
+            }
         }
         found
     }

@@ -1,28 +1,39 @@
 //! What the tool calls and gates of a run tell about files.
 
 use kb_base::value::Digest;
-use kb_core::evidence::{EvidenceKind, Invocation};
+use kb_core::evidence::{EvidenceKind, FileState, Invocation};
 use kb_core::run::InstanceIx;
+use kb_core::verify::FileCriterion;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The files of the project as they are now.
+pub trait FilesNow {
+    /// The digest of a file; `None` if it cannot be read.
+    fn digest(&self, path: &str) -> Option<Digest>;
+    /// The permission bits of what a path names; `None` if nothing has it.
+    fn mode(&self, path: &str) -> Option<u32>;
+    /// Whether files are as a check says, but for changes.
+    fn meets(&self, check: &FileCriterion) -> bool;
+}
 
 /// A file that a run changed.
 pub(super) struct FileChange {
     /// Digest before the first change; `None` if it did not exist, or is not known.
     pub(super) before: Option<Digest>,
-    /// Whether it existed after the last change.
-    pub(super) exists: bool,
+    /// Permission bits before the first change and after the last one; `None` if it did not exist.
+    pub(super) modes: [Option<u32>; 2],
 }
 
 impl FileChange {
-    /// Whether it was undone: the file is gone, or has the content of before again. `now` reads the file, if it must.
-    pub(super) fn is_undone(
-        &self,
-        last: Option<Digest>,
-        exists: bool,
-        now: impl Fn() -> Option<Digest>,
-    ) -> bool {
-        let as_before = || self.before.is_some() && last != self.before && now() == self.before;
-        if exists { as_before() } else { self.exists }
+    /// Whether it was undone: the file is gone, or has the content, or the changed mode, of before again. `last` is the digest
+    /// of its last recorded content.
+    pub(super) fn is_undone(&self, path: &str, last: Option<Digest>, now: &dyn FilesNow) -> bool {
+        let [mode_before, mode_after] = self.modes;
+        let Some(mode) = now.mode(path) else { return mode_after.is_some() };
+        let content = self.before.is_some() && last != self.before;
+        let has_mode_of_before = mode_before == Some(mode) && mode_after != mode_before;
+        content && now.digest(path) == self.before
+            || has_mode_of_before && mode_after.is_some() && !content
     }
 }
 
@@ -59,7 +70,9 @@ impl FileFacts {
             }
             let before = change.before.as_ref().and_then(|state| state.sha256);
             let known = self.changed.entry(change.path.clone());
-            known.or_insert(FileChange { before, exists: false }).exists = change.after.is_some();
+            let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
+            let modes = [mode(&change.before), None];
+            known.or_insert(FileChange { before, modes }).modes[1] = mode(&change.after);
             self.written.entry(ix).or_default().insert(change.path.clone());
         }
     }

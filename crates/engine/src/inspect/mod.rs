@@ -38,6 +38,7 @@ pub use diff::{RunDiff, StepDiff, run_diff};
 pub use earlier::Earlier;
 pub use error::InspectError;
 pub use file_diff::{FileDiff, FileDiffKind, FileSnapshot, Patch};
+pub use file_facts::FilesNow;
 pub use frozen::{
     CacheUse, Frozen, FrozenFile, FrozenRole, ParentRun, load_model_script, run_params,
 };

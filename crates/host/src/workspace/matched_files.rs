@@ -1,7 +1,7 @@
 //! Files that match a glob and a pattern, as `file` checks observe them.
 
 use super::{PathError, Workspace};
-use kb_core::verify::{MatchedFile, ObservationError};
+use kb_core::verify::{FileCriterion, MatchedFile, ObservationError};
 use regex::bytes::{Regex, RegexBuilder};
 
 /// Maximum size of a file that is searched for a regular expression, in bytes.
@@ -27,6 +27,14 @@ pub(crate) fn matched_files(
         MatchedFile { path, occurrences }
     };
     Ok(paths.into_iter().map(file).collect())
+}
+
+impl Workspace {
+    /// Whether files are as a `file` check says, but for changes; also if they cannot be observed.
+    pub fn meets(&self, check: &FileCriterion) -> bool {
+        let count = check.count.as_ref().map(|count| count.pattern.as_str());
+        matched_files(self, &check.pattern, count).map_or(true, |files| check.holds(&files))
+    }
 }
 
 /// A regular expression in which `^` and `$` are the ends of a line, as in search tools.

@@ -1,5 +1,6 @@
 //! `diff` checks: which files a step changed since it started, and by how many lines.
 
+use super::super::check_evidence::with_facts;
 use super::super::finding::Finding;
 use super::super::path_glob::PathGlob;
 use super::super::recorded_changes::RecordedChanges;
@@ -63,6 +64,8 @@ impl DiffCriterion {
         let evidence = json!({
             "changed": changed.len(), "added": sum.0, "removed": sum.1, "files": listed,
         });
+        let contents = changes.contents(changed.iter().copied());
+        let evidence = with_facts(evidence, None::<&DiffCriterion>, contents);
         let finding = self
             .refused_path(&changed)
             .or_else(|| self.too_many_files(&changed))

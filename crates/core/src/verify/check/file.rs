@@ -1,5 +1,6 @@
 //! `file` checks: files exist or not, contain a pattern, and were changed by the step or not.
 
+use super::super::check_evidence::with_facts;
 use super::super::finding::Finding;
 use super::super::observation::{MatchedFile, Observation, ObservationError, ObservationQuery};
 use super::super::recorded_changes::RecordedChanges;
@@ -121,17 +122,31 @@ impl FileCriterion {
         };
         let listed: Vec<&str> = files.iter().take(LISTED).map(|file| file.path.as_str()).collect();
         let evidence = json!({"matched": files.len(), "files": listed});
-        let rules = [presence, occurrences, changes];
-        let finding = rules.into_iter().find_map(|rule| rule(self, files, facts.changes));
+        let changed = files.iter().map(|file| file.path.as_str());
+        let changed = changed.filter(|_| self.changed == Some(true));
+        let changed = changed.filter(|path| facts.changes.content_differs(path) == Some(true));
+        let evidence = with_facts(evidence, Some(self), facts.changes.contents(changed));
+        let finding = self.presence(files).or_else(|| changes(self, files, facts.changes));
         (finding.unwrap_or_else(Finding::passed), Some(evidence))
+    }
+
+    /// Whether matching files are as the check says, but for changes.
+    pub fn holds(&self, files: &[MatchedFile]) -> bool {
+        self.presence(files).is_none()
+    }
+
+    /// Whether the pattern can match more than one path.
+    pub fn has_wildcards(&self) -> bool {
+        self.pattern.contains(['*', '?', '[', '{', '\\'])
+    }
+
+    /// Why the matching files are not as the check says.
+    fn presence(&self, files: &[MatchedFile]) -> Option<Finding> {
+        presence(self, files).or_else(|| occurrences(self, files))
     }
 }
 
-fn presence(
-    criterion: &FileCriterion,
-    files: &[MatchedFile],
-    _recorded: &RecordedChanges<'_>,
-) -> Option<Finding> {
+fn presence(criterion: &FileCriterion, files: &[MatchedFile]) -> Option<Finding> {
     let (pattern, found) = (&criterion.pattern, files.len());
     if criterion.absent {
         let first = files.first()?;
@@ -151,11 +166,7 @@ fn presence(
     }))
 }
 
-fn occurrences(
-    criterion: &FileCriterion,
-    files: &[MatchedFile],
-    _recorded: &RecordedChanges<'_>,
-) -> Option<Finding> {
+fn occurrences(criterion: &FileCriterion, files: &[MatchedFile]) -> Option<Finding> {
     let count = criterion.count.as_ref().filter(|_| !criterion.absent)?;
     let pattern = &count.pattern;
     if let Some(file) = files.iter().find(|file| file.occurrences.is_none()) {

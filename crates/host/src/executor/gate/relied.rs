@@ -2,9 +2,11 @@
 
 use crate::executor::host_access::HostAccess;
 use crate::workspace::Workspace;
-use kb_attempt::{Context, ReliedFile, Request, Stopped};
+use kb_attempt::{Context, Relied, Request, Stopped};
+use kb_base::value::Digest;
 use kb_core::evidence::{Note, Record};
-use std::collections::BTreeMap;
+use kb_core::verify::ReliedFact;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of changed files in a note.
 const SHOWN: usize = 5;
@@ -19,12 +21,12 @@ pub(in crate::executor) async fn recheck_relied_files(
     if request.relied.is_empty() {
         return Ok(());
     }
-    let (files, workspace) = (request.relied.clone(), host.workspace.clone());
-    let look = move || files.into_iter().filter(|file| differs(file, &workspace)).collect();
-    let changed: Vec<ReliedFile> = tokio::task::spawn_blocking(look).await.unwrap_or_default();
-    let mut by_step: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for file in &changed {
-        by_step.entry(file.step.as_str()).or_default().push(format!("`{}`", file.path));
+    let (relied, workspace) = (request.relied.clone(), host.workspace.clone());
+    let look = move || stale(relied, &workspace);
+    let changed: Vec<Relied> = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    let mut by_step: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for own in &changed {
+        by_step.entry(own.step.as_str()).or_default().insert(format!("`{}`", own.fact.path()));
     }
     for (step, paths) in by_step {
         let more = match paths.len().saturating_sub(SHOWN) {
@@ -41,12 +43,24 @@ pub(in crate::executor) async fn recheck_relied_files(
     Ok(())
 }
 
-/// Whether a file is gone, or has another content than when the gate read it. A path that cannot be read now counts
-/// as unchanged: the record of the step itself shows why.
-fn differs(file: &ReliedFile, workspace: &Workspace) -> bool {
-    match workspace.symlink_stat(&file.path) {
-        Ok(Some(now)) => file.sha256.is_some_and(|then| now.sha256.is_some_and(|now| now != then)),
-        Ok(None) => true,
-        Err(_) => false,
-    }
+/// The facts that do not hold any more. A content that another verdict names came from its step. A path that cannot be read
+/// now counts as unchanged: the record of the step itself shows why.
+fn stale(relied: Vec<Relied>, workspace: &Workspace) -> Vec<Relied> {
+    let contents: BTreeSet<(String, Digest)> = relied
+        .iter()
+        .filter_map(|own| match &own.fact {
+            ReliedFact::Content { path, sha256 } => Some((path.clone(), *sha256)),
+            ReliedFact::Exists(_) | ReliedFact::Check(_) => None,
+        })
+        .collect();
+    let is_stale = |own: &Relied| match &own.fact {
+        ReliedFact::Exists(path) => matches!(workspace.symlink_stat(path), Ok(None)),
+        ReliedFact::Content { path, .. } => match workspace.symlink_stat(path) {
+            Ok(Some(now)) => now.sha256.is_some_and(|now| !contents.contains(&(path.clone(), now))),
+            Ok(None) => true,
+            Err(_) => false,
+        },
+        ReliedFact::Check(check) => !workspace.meets(check),
+    };
+    relied.into_iter().filter(is_stale).collect()
 }

@@ -6,13 +6,16 @@
 use kb_attempt::open_regular;
 use kb_base::value::{Digest, Hasher, JsonMap, RunId, StepId};
 use kb_core::run::{Choice, Comparison, Preset, RerunReason, Version, choose, continues_child};
+use kb_core::verify::FileCriterion;
 use kb_engine::engine::VerifiedResults;
-use kb_engine::inspect::{BaseRun, Earlier};
+use kb_engine::inspect::{BaseRun, Earlier, FilesNow};
 use kb_engine::journal::{Journal, JournalError};
+use kb_host::workspace::Workspace;
 use kb_language::definition::{InputFile, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 /// What the new run executes.
@@ -38,10 +41,10 @@ pub(super) fn choices(
     let texts = own.map(StepTexts::of).unwrap_or_default();
     let files = files.iter().map(|file| (file.path.clone(), content_digest(file))).collect();
     let (old_texts, old_files) = (earlier.texts(), earlier.file_digests());
-    let digest_now = |path: &str| file_digest(&root.join(path));
-    let reads = earlier.changed_reads(journal, &digest_now);
+    let now = ProjectFiles::of(root);
+    let reads = earlier.changed_reads(journal, &now);
     let reads = reads.into_iter().map(|(step, path)| (step, RerunReason::File(path)));
-    let undone = earlier.undone_files(journal, root, &digest_now).into_iter();
+    let undone = earlier.undone_files(journal, &now).into_iter();
     let step_of = |ix| earlier.state.instance(ix).step;
     let undone = undone.map(|(ix, path)| (step_of(ix), RerunReason::Undone(path)));
     let changed_files = reads.chain(undone).collect();
@@ -61,7 +64,35 @@ pub(super) fn choices(
     choose(&facts)
 }
 
-pub(super) fn file_digest(path: &Path) -> Option<Digest> {
+/// The files of a project as they are now.
+pub(super) struct ProjectFiles<'r> {
+    root: &'r Path,
+    /// `None` if the folder cannot be opened.
+    workspace: Option<Workspace>,
+}
+
+impl ProjectFiles<'_> {
+    pub(super) fn of(root: &Path) -> ProjectFiles<'_> {
+        ProjectFiles { root, workspace: Workspace::open(root, &[], &[]).ok() }
+    }
+}
+
+impl FilesNow for ProjectFiles<'_> {
+    fn digest(&self, path: &str) -> Option<Digest> {
+        file_digest(&self.root.join(path))
+    }
+
+    fn mode(&self, path: &str) -> Option<u32> {
+        let found = self.root.join(path).symlink_metadata().ok()?;
+        Some(found.permissions().mode() & 0o7777)
+    }
+
+    fn meets(&self, check: &FileCriterion) -> bool {
+        self.workspace.as_ref().is_none_or(|workspace| workspace.meets(check))
+    }
+}
+
+fn file_digest(path: &Path) -> Option<Digest> {
     let mut file = open_regular(path).ok()?;
     let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 64 << 10]);
     loop {

@@ -2,7 +2,7 @@
 
 use super::assembly::assemble;
 use super::budget;
-use super::keeping::file_digest;
+use super::keeping::ProjectFiles;
 use super::killed_commands;
 use super::models::needs_model;
 use super::prepared::Prepared;
@@ -115,7 +115,7 @@ fn with_undone(
     from: Option<InstanceIx>,
 ) -> Result<StartMode, ServiceError> {
     let earlier = Earlier::read(journal, run, u64::MAX)?;
-    let undone = earlier.undone_files(journal, root, &|path| file_digest(&root.join(path)));
+    let undone = earlier.undone_files(journal, &ProjectFiles::of(root));
     if undone.is_empty() {
         return Ok(StartMode::retry(from.into_iter().collect(), false));
     }
