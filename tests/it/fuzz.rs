@@ -232,7 +232,7 @@ fn read(reader: Reader, bytes: &[u8]) {
                 for (_, format) in
                     Format::ALL.iter().filter(|(_, f)| detected.is_none_or(|d| d == *f))
                 {
-                    let made = convert(*format, "x", &file);
+                    let made = convert(*format, "x", &file, &Default::default());
                     let definitions = |role: FileRole, texts: Vec<(String, String)>| {
                         texts.into_iter().map(move |(id, text)| InputFile {
                             path: format!("{id}.yml"),

@@ -123,6 +123,26 @@ fn a_job_that_calls_a_workflow_becomes_a_child_run() {
 }
 
 #[test]
+fn a_called_workflow_that_was_not_imported_fails_its_step() {
+    let files =
+        [(".github/workflows/caller.yml", CALLER), (".github/workflows/build-it.yml", CALLED)];
+    let (scratch, notes) = imported(&files[..1]);
+    assert!(notes.contains("the project has no playbook `build-it`"), "{notes}");
+    assert!(scratch.read(".kb/playbooks/caller.yml").contains("# TODO"));
+    scratch.kb(&["playbook", "run", "caller"]).code(1).says(&["build-it"]);
+    assert!(!scratch.has("after"));
+    // A file waits for those behind it.
+    let (scratch, _) = imported(&files);
+    scratch.kb(&["playbook", "run", "caller"]).code(1).says(&["octo/repo"]);
+    assert!(scratch.has("after"));
+    let dagu = Scratch::new(&[("main.yaml", "steps:\n  - {name: a, call: other}\n")]);
+    let said = dagu.kb(&["playbook", "import", "main.yaml"]).code(0);
+    said.says(&["the project has no playbook `other`"]);
+    dagu.kb(&["playbook", "validate"]).code(0);
+    dagu.kb(&["playbook", "run", "main"]).code(1);
+}
+
+#[test]
 fn values_of_github_actions_without_a_counterpart_are_listed() {
     let text = r#"name: odd
 on: workflow_dispatch

@@ -206,7 +206,16 @@ impl Job<'_> {
             fields.take_rest();
             return None;
         };
-        draft.hint(uses.line, format!("`{text}` must be imported too: it is a child run"));
+        let called = playbook_id(stem);
+        if !draft.has_playbook(&called) {
+            let why = format!(
+                "the project has no playbook `{called}`; import this file together with that one, or after it"
+            );
+            draft.fails(uses.line, format!("`uses: {text}` is not mapped: {why}"));
+            fields.take_rest();
+            return None;
+        }
+        draft.hint(uses.line, format!("`{text}` is a child run: the playbook `{called}`"));
         fields.replaced(
             "secrets",
             "the secrets of a playbook are parameters, whose values are variables",
@@ -217,7 +226,7 @@ impl Job<'_> {
         map.extend(self.label.take().map(|name| ("name", literal(&name).into())));
         self.place(&Condition::default(), &mut map);
         map.extend(self.common.clone());
-        map.push(("playbook", playbook_id(stem).into()));
+        map.push(("playbook", called.into()));
         let mut with = Vec::new();
         for (key, line, value) in fields.take("with").map(Positioned::entries).unwrap_or_default() {
             match value.text().map(|text| template(text, self.scope)) {

@@ -94,13 +94,16 @@ impl<'a> Call<'a> {
                 let file = target.rsplit('/').next().unwrap_or(target);
                 let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml"));
                 let id = playbook_id(stem.unwrap_or(file));
-                let text = format!(
-                    "`{target}` is not a document of this file: the playbook `{id}` must be in the project"
-                );
-                draft.hint(*line, text);
                 if let Some(problem) = documents.unknown(target, self.span) {
                     draft.need(&id, problem);
+                } else if !draft.has_playbook(&id) {
+                    let why = format!(
+                        "`{target}` is not mapped: the project has no playbook `{id}`; import this file together with \
+                         that one, or after it"
+                    );
+                    return draft.without_work(*line, why, step, map);
                 }
+                draft.hint(*line, format!("`{target}` is a child run: the playbook `{id}`"));
                 id
             }
         };

@@ -11,9 +11,14 @@ use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Json;
 use kb_language::definition::{Positioned, PositionedFile, PositionedValue};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Translates each document of a file. `name` is the name of the file without folders and suffix.
-pub(super) fn convert(name: &str, file: &PositionedFile) -> Conversion {
+pub(super) fn convert(
+    name: &str,
+    file: &PositionedFile,
+    playbooks: &Arc<BTreeSet<String>>,
+) -> Conversion {
     let roots: Vec<&Positioned> = std::iter::once(&file.root).chain(&file.more).collect();
     let documents = Documents(roots.iter().map(|root| document(name, root)).collect());
     let problems = problems(&roots, &documents);
@@ -24,11 +29,12 @@ pub(super) fn convert(name: &str, file: &PositionedFile) -> Conversion {
     let mut all = Conversion::default();
     let mut hints: BTreeSet<String> = BTreeSet::new();
     for (index, root) in roots.iter().enumerate() {
-        let mut draft = Draft::new(name);
+        let mut draft = Draft::new(name, playbooks);
         convert_document(root, index, &documents, &mut draft);
         let made = draft.finish();
         all.playbooks.extend(made.playbooks);
         all.needs.extend(made.needs);
+        all.waits.extend(made.waits);
         for note in made.notes {
             if note.effect != Effect::Hint || hints.insert(note.text.clone()) {
                 all.notes.push(note);

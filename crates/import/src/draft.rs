@@ -7,6 +7,7 @@ use super::report::{ImportNote, Report};
 use kb_base::diagnostic::Diagnostic;
 use kb_language::definition::Positioned;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The definitions that a file becomes.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +22,8 @@ pub struct Conversion {
     pub problems: Vec<Diagnostic>,
     /// Playbooks by id that the definitions run and that must exist, with the problem if they do not.
     pub needs: Vec<(String, Diagnostic)>,
+    /// Playbooks by id that the file runs and that do not exist. The steps that would run them fail.
+    pub waits: BTreeSet<String>,
 }
 
 /// The definitions while a file is read.
@@ -40,14 +43,32 @@ pub(super) struct Draft {
     /// The keys that say when the steps of the scope run.
     place: Vec<(String, Out)>,
     needs: Vec<(String, Diagnostic)>,
+    /// The playbooks that exist, and those that the file runs although they do not.
+    playbooks: Arc<BTreeSet<String>>,
+    waits: BTreeSet<String>,
 }
 
 impl Draft {
-    pub(super) fn new(name: &str) -> Draft {
+    pub(super) fn new(name: &str, playbooks: &Arc<BTreeSet<String>>) -> Draft {
+        let (playbooks, waits) = (playbooks.clone(), BTreeSet::new());
         let (head, params, steps, finally) = Default::default();
         let (others, known, specialists, report, place, needs) = Default::default();
         let id = playbook_id(name);
-        Draft { id, head, params, steps, finally, others, known, specialists, report, place, needs }
+        Draft {
+            id,
+            head,
+            params,
+            steps,
+            finally,
+            others,
+            known,
+            specialists,
+            report,
+            place,
+            needs,
+            playbooks,
+            waits,
+        }
     }
 
     /// Reports a part without an exact translation: the steps of the scope fail.
@@ -115,6 +136,15 @@ impl Draft {
         std::iter::once(wanted.clone()).chain(more).find(|id| !known(id)).unwrap_or(wanted)
     }
 
+    /// Whether a playbook that the file runs exists, apart from those of the file.
+    pub(super) fn has_playbook(&mut self, id: &str) -> bool {
+        let has = self.playbooks.contains(id);
+        if !has {
+            self.waits.insert(id.to_owned());
+        }
+        has
+    }
+
     /// Requires a playbook that the file does not have. The first 20 are kept.
     pub(super) fn need(&mut self, id: &str, problem: Diagnostic) {
         if !self.needs.iter().any(|(known, _)| known == id) && self.needs.len() < 20 {
@@ -166,8 +196,9 @@ impl Draft {
         let playbook = self.playbook(&notes);
         let mut playbooks = vec![(self.id, playbook.file())];
         playbooks.append(&mut self.others);
-        let Draft { specialists, report, needs, .. } = self;
-        Conversion { playbooks, specialists, notes: report.notes(), needs, problems: Vec::new() }
+        let Draft { specialists, report, needs, waits, .. } = self;
+        let (notes, problems) = (report.notes(), Vec::new());
+        Conversion { playbooks, specialists, notes, needs, waits, problems }
     }
 
     /// The playbook. What of it is not translated makes all of its steps wait for one that fails.

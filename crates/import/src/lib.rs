@@ -43,6 +43,8 @@ use kb_base::value::Json;
 use kb_language::definition::{Documents, Positioned, PositionedFile, PositionedValue};
 pub use markdown::with_quoted_hint;
 pub use report::{Effect, ImportNote};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 pub use unset::unset_variables;
 
 /// The format of a file of another tool.
@@ -139,19 +141,24 @@ pub fn is_subagent(file: &PositionedFile) -> bool {
     file.body.is_some() && has("name") && has("description") && !has("steps") && !has("on")
 }
 
-/// Translates a file. `name` is its name without folders and suffix, for an id.
-pub fn convert(format: Format, name: &str, file: &PositionedFile) -> Conversion {
+/// Translates a file. `name` is its name without folders and suffix, for an id; `playbooks` has the ids that exist.
+pub fn convert(
+    format: Format,
+    name: &str,
+    file: &PositionedFile,
+    playbooks: &Arc<BTreeSet<String>>,
+) -> Conversion {
     if !file.root.is_map() && file.more.is_empty() && format != Format::ClaudeCommand {
         let message = format!("the file of the format `{}` is no map", format.name());
         let problem = Diagnostic::error(Code::WRONG_TYPE, file.root.span, message)
             .help("name the format of the file with `--from`");
         return Conversion { problems: vec![problem], ..Conversion::default() };
     }
-    let mut draft = Draft::new(name);
+    let mut draft = Draft::new(name, playbooks);
     let body = (file.body.as_deref().unwrap_or_default(), file.body_line);
     match format {
         Format::GithubActions => actions::convert(&file.root, &mut draft),
-        Format::Dagu => return dagu_file::convert(name, file),
+        Format::Dagu => return dagu_file::convert(name, file, playbooks),
         Format::Goose => goose::convert(&file.root, &mut draft),
         Format::Archon => archon::convert(&file.root, &mut draft),
         Format::Wave => wave::convert(&file.root, &mut draft),

@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn signs_without_an_end_stay_as_text() {
         for text in ["{%}% if a %}b", "{{}", "{%}", "{{}}", "a {% b", "{%%}{{ }}"] {
-            let mut draft = Draft::new("x");
+            let mut draft = Draft::new("x", &Default::default());
             let out = kept(text, 1, &mut draft, |_| None);
             assert!(!out.is_empty(), "{text}");
         }
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn each_part_of_a_text_is_read_once() {
         let text = "{{topic}}\n".repeat(100_000);
-        let mut draft = Draft::new("x");
+        let mut draft = Draft::new("x", &Default::default());
         let began = std::time::Instant::now();
         let out = kept(&text, 1, &mut draft, |_| None);
         assert_eq!(draft.finish().notes.last().map(|note| note.line), Some(100_000));

@@ -16,8 +16,9 @@ use kb_language::definition::{
 };
 use kb_process::BaseEnvironment;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How files are imported.
 #[derive(Debug, Clone, Default)]
@@ -98,7 +99,10 @@ pub fn import(project: &Project, request: &ImportRequest) -> Result<Imported, Se
     let folder = ProjectFolder::at(&project.context.root);
     let mut import =
         Import { project, request, known: project.files.clone(), done: Imported::default() };
-    for path in &request.paths {
+    // A file that runs one which comes later waits for it.
+    let mut open: VecDeque<&PathBuf> = request.paths.iter().collect();
+    let mut waiting = 0;
+    while let Some(path) = open.pop_front() {
         let from = path.display().to_string();
         let file = match folder.read_file(&project.context.environment.absolute(path)) {
             Ok(file) => file,
@@ -107,16 +111,24 @@ pub fn import(project: &Project, request: &ImportRequest) -> Result<Imported, Se
                 continue;
             }
         };
-        match import.translated(path, &file)? {
+        match import.translated(path, &file, waiting < open.len())? {
+            Kind::Waits => {
+                open.push_back(path);
+                waiting += 1;
+                continue;
+            }
             Kind::Translated => {}
             Kind::Definition(role) => import.definition(path, InputFile { role, ..file })?,
         }
+        waiting = 0;
     }
     Ok(import.done)
 }
 
 /// What a file was found to be.
 enum Kind {
+    /// A file of another tool that runs a playbook which does not exist yet.
+    Waits,
     /// A file of another tool, which was translated or refused.
     Translated,
     /// A definition of this role.
@@ -163,8 +175,13 @@ impl Import<'_> {
         self.admit(&from, vec![(InputFile { path: to, ..file }, text)], self.request.dry_run)
     }
 
-    /// Translates a file of another tool.
-    fn translated(&mut self, path: &Path, file: &InputFile) -> Result<Kind, ServiceError> {
+    /// Translates a file of another tool. `may_wait`: a file behind it can be what it runs.
+    fn translated(
+        &mut self,
+        path: &Path,
+        file: &InputFile,
+        may_wait: bool,
+    ) -> Result<Kind, ServiceError> {
         let from = path.display().to_string();
         let shown = path.to_string_lossy().replace('\\', "/");
         let text = std::str::from_utf8(&file.bytes).ok().filter(|_| shown.ends_with(".md"));
@@ -210,9 +227,15 @@ impl Import<'_> {
             return Ok(Kind::Translated);
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let mut made = convert(format, &stem, &tree);
+        let known = Arc::new(self.playbooks());
+        let mut made = convert(format, &stem, &tree, &known);
         let needs = std::mem::take(&mut made.needs).into_iter();
-        made.problems.extend(needs.filter(|(id, _)| !self.has_playbook(id)).map(|(_, why)| why));
+        let missing: Vec<_> = needs.filter(|(id, _)| !known.contains(id)).collect();
+        let is_open = !missing.is_empty() || !made.waits.is_empty();
+        if may_wait && made.problems.is_empty() && is_open {
+            return Ok(Kind::Waits);
+        }
+        made.problems.extend(missing.into_iter().map(|(_, why)| why));
         if !made.problems.is_empty() {
             self.refuse(&from, made.problems[0].message.clone());
             self.show(sources, made.problems);
@@ -240,11 +263,14 @@ impl Import<'_> {
         Ok(Kind::Translated)
     }
 
-    /// Whether the project has a playbook, or one was imported before.
-    fn has_playbook(&self, id: &str) -> bool {
-        let path = self.placed(&format!(".kb/playbooks/{id}.yml"));
-        self.project.catalog.playbooks.keys().any(|known| known.as_str() == id)
-            || self.known.iter().any(|file| file.path == path)
+    /// The ids of the playbooks of the project, and of those that were imported before.
+    fn playbooks(&self) -> BTreeSet<String> {
+        let folder = self.placed(".kb/playbooks/");
+        let imported = self.known.iter().filter_map(|file| {
+            file.path.strip_prefix(&folder)?.strip_suffix(".yml").map(str::to_owned)
+        });
+        let own = self.project.catalog.playbooks.keys().map(|id| id.as_str().to_owned());
+        imported.chain(own).collect()
     }
 
     /// The path of a result: below `--out` instead of `.kb/`.
