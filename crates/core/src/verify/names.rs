@@ -99,7 +99,7 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
         let paths = sentence.located_paths().into_iter().filter(|path| is_relative(path));
         found.extend(paths.map(|name| Named { name, is_path: true, is_there }));
         let names = sentence.names().into_iter().chain(sentence.plain_names());
-        let names = names.map(|name| name.trim_end_matches("()"));
+        let names = names.map(|name| without_version(name.trim_end_matches("()")));
         let names = names.filter(|name| is_identifier(name));
         found.extend(names.map(|name| Named { name, is_path: false, is_there }));
     }
@@ -111,6 +111,13 @@ pub(super) fn is_relative(path: &str) -> bool {
     !path.starts_with(['/', '~', '$'])
         && !path.contains(['*', '{', '<', '$', '?', '\\'])
         && !path.split('/').any(|part| part == "..")
+}
+
+/// A name without the version behind it: `requests>=2`, `requests[socks]==1.2`, `lodash@4.17`.
+fn without_version(name: &str) -> &str {
+    let scope = usize::from(name.starts_with('@'));
+    let end = name[scope..].find(['=', '<', '>', '~', '!', '^', '[', '@']);
+    end.map_or(name, |end| &name[..scope + end])
 }
 
 /// Whether a text in backticks is a name of code or of a package, and no command, value or expression.

@@ -300,11 +300,26 @@ fn names_of_code_without_backticks_are_looked_up() {
         ("It is read by loadAll and shown.", true),
         ("The class UserManager handles it.", true),
         ("It is in shop::Cart.", true),
+        ("The module shop.cart has it.", true),
         ("It is written in JavaScript for GitHub on macOS.", false),
         ("It reads the file and prints it.", false),
     ] {
         let asked = super::ParsedGate::of(step.gate(&json!({"answer": answer}))).queries();
         let is_asked = asked.iter().any(|query| matches!(query, super::ObservationQuery::Names(_)));
         assert_eq!(is_asked, named, "{answer}");
+    }
+    for answer in [
+        json!({"dependencies": [{"name": "lodahs", "version": "4.17.1"}]}),
+        json!({"dependencies": ["lodahs@4.17"]}),
+        json!({"packages": ["lodahs==1.2"]}),
+        json!({"answer": "It needs `lodahs>=1.2`."}),
+        json!({"symbols": [{"symbol": "lodahs", "line": 3}]}),
+    ] {
+        let asked = super::ParsedGate::of(step.gate(&answer)).queries();
+        let names = asked.iter().find_map(|query| match query {
+            super::ObservationQuery::Names(names) => Some(names.clone()),
+            _ => None,
+        });
+        assert_eq!(names, Some(vec!["lodahs".to_owned()]), "{answer}");
     }
 }

@@ -155,7 +155,14 @@ impl Reader<'_> {
         let is_entry = fields.len() > 1 && !key.is_empty();
         if is_entry {
             let flat = fields.iter().filter(|(_, value)| is_flat(value));
-            let said = flat.map(|(name, value)| format!("{} {}", name_of(name), text_of(value)));
+            let is_name = |name: &str, value: &Json| {
+                let names = names_code(name) || name == "name" && names_code(key);
+                names && value.as_str().is_some_and(|text| !text.contains(char::is_whitespace))
+            };
+            let said = flat.map(|(name, value)| match is_name(name, value) {
+                true => format!("{} `{}`", name_of(name), text_of(value)),
+                false => format!("{} {}", name_of(name), text_of(value)),
+            });
             self.add(&format!("{key} {}", said.collect::<Vec<_>>().join(" ")), true);
         }
         for (name, value) in fields.iter().filter(|(_, value)| !is_entry || !is_flat(value)) {

@@ -103,7 +103,7 @@ impl Sentence {
     }
 
     /// The names of code without backticks, by their form: `parse_config`, `parseConfig()`, `shop::Cart`, and beside a word
-    /// such as `class` also `UserService`.
+    /// such as `class` or `module` also `UserService` and `shop.cart`.
     pub(in crate::verify) fn plain_names(&self) -> Vec<&str> {
         let prose = self.text.split('`').step_by(2);
         let mut found = Vec::new();
@@ -119,7 +119,8 @@ impl Sentence {
                 let name = part.trim_start_matches(['(', '*']).trim_end_matches(ends);
                 let is_called = part.contains("()");
                 let is_beside = || at > 0 && is_kind(at - 1) || is_kind(at + 1);
-                if is_name_of_code(name) || is_called || is_beside() && has_humps(name, false) {
+                let is_kind_of_name = || has_humps(name, false) || is_dotted(name);
+                if is_name_of_code(name) || is_called || is_kind_of_name() && is_beside() {
                     found.push(name);
                 }
             }
@@ -326,6 +327,15 @@ fn is_name_of_code(word: &str) -> bool {
         word.contains(mark) && parts.all(|part| part.starts_with(|c: char| c.is_alphanumeric()))
     };
     joined("_") || joined("::") || has_humps(word, true)
+}
+
+/// Whether a text is names with dots between them, such as a module of Python.
+fn is_dotted(text: &str) -> bool {
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    text.contains('.') && text.split('.').all(is_name)
 }
 
 /// Whether a word is `likeThis`, or `LikeThis`: at least one capital behind a small letter and before another one.

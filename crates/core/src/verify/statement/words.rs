@@ -193,7 +193,10 @@ const WORDS: [(Meaning, &str); 44] = [
         "section heading chapter function method class$ classes$ constant struct enum field option paragraph endpoint \
          constructor раздел функци метод класс абзац abschnitt funktion methode klasse kapitel absatz",
     ),
-    (M::Symbol, "symbol identifier dependenc package import$ imports$ librar component"),
+    (
+        M::Symbol,
+        "symbol identifier dependenc package import$ imports$ librar component modul модул пакет",
+    ),
     (M::Absent, "missing absent nonexistent отсутств fehlt$ fehlen$ fehlend"),
     (
         M::ToCome,
