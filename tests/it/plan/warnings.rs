@@ -52,6 +52,30 @@ fn an_undescribed_output_is_one_warning_a_step() {
 }
 
 #[test]
+fn a_text_that_is_compared_with_a_number_is_a_warning() {
+    let never = "which is never equal to a number or a boolean";
+    for (read, name) in [
+        ("{{a.output == 3}}", "a.output"),
+        ("{{3 == a.output}}", "a.output"),
+        ("{{a.stdout > 3 and true}}", "a.stdout"),
+        ("{{a.output != true}}", "a.output"),
+    ] {
+        check(
+            &format!("a: run\nb: set; read {read}"),
+            &format!("KB0321 `{name}` is a text, {never}"),
+        );
+    }
+    for read in [
+        "{{a.output == '3'}}",
+        "{{a.output | int == 3}}",
+        "{{a.exitCode == 3}}",
+        "{{3 in a.output}}",
+    ] {
+        check(&format!("a: run\nb: set; read {read}"), "");
+    }
+}
+
+#[test]
 fn unordered_writers_are_one_warning() {
     check(
         "a: agent writer\nb: agent writer\nc: tool fs:write",

@@ -7,6 +7,7 @@ use super::convert::from_value;
 use super::engine::{FILTERS, TESTS};
 use super::fault::Fault;
 use super::keys::{Key, PathSegment};
+use super::method_filter::method_filter;
 use super::outcomes::unknown_words;
 use super::path::{path_of, range_of, start_of};
 use super::program::{Compiled, Program, Slot};
@@ -15,7 +16,7 @@ use super::resolve::Unresolved;
 use super::source_text::SourceText;
 use kb_base::diagnostic::{Code, nearest};
 use minijinja::machinery::ast::{BinOpKind, Call, CallArg, CompareOpKind, Expr, UnaryOpKind};
-use minijinja::value::Value;
+use minijinja::value::{Value, ValueKind};
 use std::ops::Range;
 
 /// The result of rewriting a syntax tree.
@@ -240,12 +241,19 @@ impl Writer<'_> {
     ) {
         self.problems.extend(unknown_words(self.whole, left, right));
         self.text("compare(");
+        let first = self.reads.len();
         self.expression(left, guarded);
         self.text(",");
         self.constant(operator);
         self.text(",");
         self.expression(right, guarded);
         self.text(")");
+        let is_path = |side: &Expr<'_>| path_of(side).is_some();
+        let is_compared = operator != "in" && operator != "not in";
+        if is_compared && (is_path(left) && is_no_text(right) || is_path(right) && is_no_text(left))
+        {
+            self.reads[first..].iter_mut().for_each(|read| read.beside_number = true);
+        }
     }
 
     fn logic(&mut self, operator: &str, left: &Expr<'_>, right: &Expr<'_>, guarded: bool) {
@@ -346,7 +354,8 @@ impl Writer<'_> {
         if known.contains(&name) {
             return;
         }
-        let help = match nearest(name, known.iter().copied()) {
+        let near = nearest(name, known.iter().copied());
+        let help = match near.or_else(|| method_filter(name).filter(|own| known.contains(own))) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the {what}s are {}", known.join(", ")),
         };
@@ -368,6 +377,12 @@ impl Writer<'_> {
     }
 }
 
+/// Whether a side of a comparison is a number, `true` or `false`.
+fn is_no_text(side: &Expr<'_>) -> bool {
+    let Expr::Const(constant) = side else { return false };
+    matches!(constant.value.kind(), ValueKind::Number | ValueKind::Bool)
+}
+
 fn comparison_name(operator: CompareOpKind) -> &'static str {
     match operator {
         CompareOpKind::Eq => "==",
@@ -379,22 +394,4 @@ fn comparison_name(operator: CompareOpKind) -> &'static str {
         CompareOpKind::In => "in",
         CompareOpKind::NotIn => "not in",
     }
-}
-
-/// The filter that corresponds to a common method of other languages.
-fn method_filter(method: &str) -> Option<&'static str> {
-    Some(match method {
-        "upper" | "toUpperCase" => "upper",
-        "lower" | "toLowerCase" => "lower",
-        "strip" | "trim" => "trim",
-        "split" => "split(',')",
-        "join" => "join(',')",
-        "replace" => "replace('a', 'b')",
-        "items" => "items",
-        "keys" => "list",
-        "get" => "attr('key')",
-        "length" | "size" | "len" | "count" => "length",
-        "toString" => "string",
-        _ => return None,
-    })
 }

@@ -18,6 +18,7 @@ mod foreign;
 mod in_scripts;
 mod keys;
 mod lower;
+mod method_filter;
 mod names;
 mod operators;
 mod outcomes;

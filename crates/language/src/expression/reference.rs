@@ -61,6 +61,8 @@ pub struct Reference {
     pub(super) keys: Keys,
     /// Whether it is an operand of `default(…)`, `is defined` or `is undefined`.
     pub guarded: bool,
+    /// Whether it is compared with a number, `true` or `false`.
+    pub beside_number: bool,
     /// The position in the file.
     pub span: Span,
 }
@@ -68,7 +70,8 @@ pub struct Reference {
 impl Reference {
     /// A plain reference to a step that no text contains.
     pub fn to_step(step: StepId, span: Span) -> Reference {
-        Reference { root: Root::Step(step), keys: Keys::of(None, &[]), guarded: false, span }
+        let keys = Keys::of(None, &[]);
+        Reference { root: Root::Step(step), keys, guarded: false, beside_number: false, span }
     }
 
     /// The strength of the reference outside a condition.

@@ -46,6 +46,6 @@ impl SourceText<'_> {
     ) -> Result<Reference, Unresolved> {
         let in_braces = self.braces.iter().any(|braces| braces.contains(&at.start));
         let Resolved { root, keys } = resolve(self.names, path, in_braces)?;
-        Ok(Reference { root, keys, guarded, span: self.span(at) })
+        Ok(Reference { root, keys, guarded, beside_number: false, span: self.span(at) })
     }
 }

@@ -11,6 +11,7 @@ mod loop_reads;
 mod output_keys;
 mod send_back;
 mod subject;
+mod text_comparisons;
 mod unguarded_reads;
 mod writers;
 
@@ -35,6 +36,7 @@ pub(super) fn all<'a>(
     plan.order().iter().enumerate().for_each(|(i, ix)| position[ix.at()] = i);
     let mut subject = Subject { plan, reads, outputs, position };
     let mut problems = output_keys::check(&subject);
+    problems.extend(text_comparisons::check(&subject));
     problems.extend(item_keys::check(plan));
     problems.extend(loop_reads::check(plan));
     if plan.order().len() == plan.steps().len() {
