@@ -40,7 +40,7 @@ fn run(scratch: &Scratch, args: &[&str]) -> (Said, bool) {
 
 const RUN: [&str; 5] = ["playbook", "run", "p", "--script", "script.yml"];
 /// The specialist starts once the command of the other step runs.
-const WORK: &str = "  - {id: begin, run: 'for i in $(seq 400); do test -e ../home/runs && exit 0; sleep 0.05; done; exit 1'}
+const WORK: &str = "  - {id: begin, run: 'for i in $(seq 400); do test -e runs && exit 0; sleep 0.05; done; exit 1'}
   - {id: work, dependsOn: begin, agent: worker, task: Write., verify: {claims: none}}\n";
 
 #[test]
@@ -48,7 +48,7 @@ fn each_command_is_decided_about_when_it_starts() {
     if !has_kernel_sandbox() {
         return;
     }
-    let wait = format!("touch ../home/runs; {WAIT}");
+    let wait = format!("touch runs; {WAIT}");
     for (step, fails) in [
         // The second command of a gate.
         (format!("gate: [{{command: [bash, -c, '{wait}']}}, {{command: [bash, ci.sh]}}]"), true),
@@ -108,7 +108,7 @@ fn a_command_beside_which_a_specialist_can_start_is_confined_from_its_start() {
     }
 }
 
-/// A specialist of the parent that starts while the child run runs counts for its next command, and no earlier.
+/// A specialist of the parent that starts while the child run runs counts for its commands.
 #[test]
 fn a_child_run_asks_its_parent_for_each_command() {
     if !has_kernel_sandbox() {
@@ -116,7 +116,7 @@ fn a_child_run_asks_its_parent_for_each_command() {
     }
     let child = format!(
         "schema: kb.playbook/1\nid: child\nsteps:
-  - {{id: first, run: 'touch ../home/runs; {WAIT}'}}
+  - {{id: first, run: 'touch runs; {WAIT}'}}
   - {{id: later, dependsOn: first, run: bash ci.sh}}\n"
     );
     let grandchild =
@@ -128,8 +128,7 @@ fn a_child_run_asks_its_parent_for_each_command() {
         ];
         let scratch = project(&format!("{WORK}  - {{id: call, playbook: {called}}}\n"), &more);
         let (said, escaped) = run(&scratch, &RUN);
-        // The first command wrote to the home folder, so it was free.
-        assert!(home(&scratch).join("runs").exists(), "{called}: {said:?}");
+        assert!(scratch.root().join("runs").exists(), "{called}: {said:?}");
         assert!(!escaped && said.code == 1, "{called}: {said:?}");
         // A child run that is continued alone asks as well.
         let (before, _) = said.out.split_once("` of `child`").unwrap_or_else(|| panic!("{said:?}"));
@@ -164,12 +163,12 @@ fn a_command_that_reads_a_foreign_value_counts_for_a_child_run_beside_it() {
     }
     let child = format!(
         "schema: kb.playbook/1\nid: child\nsteps:
-  - {{id: first, run: 'touch ../home/runs; {WAIT}'}}
+  - {{id: first, run: 'touch runs; {WAIT}'}}
   - {{id: later, dependsOn: first, run: bash ci.sh}}\n"
     );
     let thinker = "schema: kb.specialist/1\nid: thinker\nrole: You count.\ntools: [fs:read]\n";
     let steps = "  - {id: work, agent: thinker, task: Count., verify: {claims: none}, output: {schema: {type: object, properties: {n: {type: string}}}}}
-  - {id: begin, run: 'for i in $(seq 400); do test -e ../home/runs && exit 0; sleep 0.05; done; exit 1'}
+  - {id: begin, run: 'for i in $(seq 400); do test -e runs && exit 0; sleep 0.05; done; exit 1'}
   - {id: beside, dependsOn: [begin, work], run: '(( V > 3 )) || true', env: {V: '{{work.output.n}}'}}
   - {id: call, dependsOn: work, playbook: child}\n";
     let more =

@@ -71,7 +71,8 @@ steps:
         ("make", vec![hooked.clone(), words.clone(), reads.clone(), write.clone()]),
         ("trusted", vec![]),
         ("read", vec![]),
-        ("after", vec![]),
+        // `still` executes what a confined command printed, beside it.
+        ("after", vec![once("still")]),
         ("still", vec![output("make")]),
     ] {
         assert_eq!(all[plan.find(step).unwrap().at()], expected, "{step}");
@@ -89,7 +90,9 @@ fn a_writer_that_may_work_beside_a_step_counts_from_its_start() {
         ("workspace: worktree", "dependsOn: write", false),
         ("workspace: worktree, merge: none", "env: {A: b}", false),
         ("workspace: worktree", "workspace: copy", false),
-        ("workspace: shared", "env: {A: b}", false),
+        ("workspace: shared", "env: {A: b}", true),
+        ("env: {A: b}", "env: {A: b}", true),
+        ("env: {A: b}", "workspace: exclusive", false),
     ] {
         let plan = plan_of(&format!(
             "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: write, agent: writer, task: t, {writer}}}\n  - {{id: make, run: make, {step}}}\n"
@@ -97,6 +100,14 @@ fn a_writer_that_may_work_beside_a_step_counts_from_its_start() {
         let make = plan.step(plan.find("make").unwrap());
         let found = Facts::default().confined(&plan, make);
         assert_eq!(found.is_some(), is_confined, "{writer}, {step}");
+    }
+    // A command that executes a foreign value is a writer as well.
+    for (value, is_confined) in [("{{think.output.summary}}", true), ("{{think.status}}", false)] {
+        let plan = plan_of(&format!(
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: make, run: make}}\n  - {{id: think, agent: reader, task: t}}\n  - {{id: reads, run: 'echo $V', env: {{V: '{value}'}}}}\n"
+        ));
+        let found = Facts::default().confined(&plan, plan.step(plan.find("make").unwrap()));
+        assert_eq!(found.is_some(), is_confined, "{value}");
     }
     let hook = |on: &str| {
         let plan = plan_of(&format!(

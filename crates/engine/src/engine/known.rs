@@ -103,7 +103,7 @@ impl Known {
         let is_trusted = plan.sandbox_of(plan.step(step)).when == AuthorSandbox::Never;
         let delegates = plan.step(step).child().is_none();
         let touched = if delegates { self.touched() } else { self.touched_besides(instance) };
-        let touched = touched.or_else(|| plan.writer_beside(step).map(Touched::by));
+        let touched = touched.or_else(|| plan.writer_beside(step, &self.facts).map(Touched::by));
         let above = self.parent.as_ref().map(Live::now);
         let changed = self.changers.besides(self.worker(instance));
         let changed = changed.into_iter().chain(above.as_ref().map(|above| above.changed)).max();

@@ -138,6 +138,7 @@ impl Plan {
             sandbox,
             opened,
             delegates: Vec::new(),
+            writers: Default::default(),
         }
     }
 }

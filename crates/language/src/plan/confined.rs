@@ -1,6 +1,6 @@
 //! Whether the commands of a step run in the sandbox, and why: one rule over the plan and the [`Facts`] of a run.
 
-use super::{Plan, PlanStep, reads};
+use super::{Plan, PlanStep, StepIx, reads};
 use crate::definition::{
     AuthorSandbox, Check, Execution, NetworkAccess, SandboxOpening, Step, StepKind, StepSandbox,
 };
@@ -119,6 +119,15 @@ impl Confined {
 impl Facts {
     /// Whether the commands of a step of the author run in the sandbox, and why. Those of a specialist always do.
     pub fn confined(&self, plan: &Plan, planned: &PlanStep) -> Option<Confined> {
+        self.confined_by(plan, planned, &|ix| plan.writer_beside(ix, self))
+    }
+
+    fn confined_by(
+        &self,
+        plan: &Plan,
+        planned: &PlanStep,
+        beside: &dyn Fn(StepIx) -> Option<StepId>,
+    ) -> Option<Confined> {
         if planned.specialist.is_some() {
             return None;
         }
@@ -132,8 +141,8 @@ impl Facts {
                 }
                 Some(touched) => Some(Confined::Touched(touched.clone())),
                 None => value().or_else(|| {
-                    let beside = plan.writer_beside(plan.find(planned.step.id.as_str())?);
-                    beside.map(|writer| Confined::Touched(Touched::by(writer)))
+                    let writer = beside(plan.find(planned.step.id.as_str())?);
+                    writer.map(|writer| Confined::Touched(Touched::by(writer)))
                 }),
             },
             AuthorSandbox::Always => {
@@ -146,8 +155,26 @@ impl Facts {
 
     /// Adds the output of a step, if it is foreign by what is known when the step starts or ends.
     pub fn note_output(&mut self, plan: &Plan, planned: &PlanStep) {
+        self.note_output_if(planned, |facts| {
+            facts.has_foreign_output(plan, planned, &|ix| plan.writer_beside(ix, facts))
+        });
+    }
+
+    /// The same where these steps are those that can write beside it.
+    pub(super) fn note_output_beside(
+        &mut self,
+        plan: &Plan,
+        planned: &PlanStep,
+        writers: &[StepIx],
+    ) {
+        self.note_output_if(planned, |facts| {
+            facts.has_foreign_output(plan, planned, &|ix| plan.beside(ix, writers))
+        });
+    }
+
+    fn note_output_if(&mut self, planned: &PlanStep, is_foreign: impl FnOnce(&Facts) -> bool) {
         let id = &planned.step.id;
-        if !self.foreign_outputs.contains(id) && self.has_foreign_output(plan, planned) {
+        if !self.foreign_outputs.contains(id) && is_foreign(self) {
             self.foreign_outputs.insert(id.clone());
         }
     }
@@ -176,7 +203,12 @@ impl Facts {
         }
     }
 
-    fn has_foreign_output(&self, plan: &Plan, planned: &PlanStep) -> bool {
+    fn has_foreign_output(
+        &self,
+        plan: &Plan,
+        planned: &PlanStep,
+        beside: &dyn Fn(StepIx) -> Option<StepId>,
+    ) -> bool {
         let step = &planned.step;
         let follows = || {
             let mut read = reads::of_output(step).into_iter();
@@ -189,7 +221,9 @@ impl Facts {
             | Execution::Attempt(_)
             | Execution::Child(_)
             | Execution::Gate(_) => {
-                is_source(plan, planned) || self.confined(plan, planned).is_some() || follows()
+                is_source(plan, planned)
+                    || self.confined_by(plan, planned, beside).is_some()
+                    || follows()
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::confined::{Confined, Facts, ForeignValue, Touched};
 use super::{Plan, PlanStep, StepIx};
-use crate::definition::{AuthorSandbox, MergePolicy, StepKind, TriggerSource, WorkspaceMode};
+use crate::definition::{AuthorSandbox, MergePolicy, StepKind, TriggerSource};
 use kb_base::value::StepId;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -37,19 +37,12 @@ impl Plan {
         let mut causes = vec![Vec::new(); self.steps().len()];
         let mut by_hand = Facts::default();
         let mut triggered = Facts { foreign_params: self.filled_by_payloads(), ..Facts::default() };
-        let mut writers = BTreeSet::new();
-        let mut values = triggered.clone();
+        let mut once = self.writers_before(self.writers(&triggered));
         for &ix in self.order() {
             let planned = self.step(ix);
-            let executes = values.may_execute_values(self, planned);
-            if executes || planned.has_writing_specialist() {
-                writers.insert(ix);
-            }
-            values.note_output(self, planned);
-        }
-        let mut once = self.writers_before(&writers.into_iter().collect::<Vec<_>>());
-        for &ix in self.order() {
-            let planned = self.step(ix);
+            // A later pass of a loop reads what an earlier one left.
+            let facts = [&mut by_hand, &mut triggered];
+            facts.into_iter().for_each(|facts| facts.note_output(self, planned));
             if planned.specialist.is_none() && planned.step.starts_commands() {
                 let once = std::mem::take(&mut once[ix.at()]);
                 causes[ix.at()] = self.causes(ix, &by_hand, &triggered, once);
@@ -61,6 +54,45 @@ impl Plan {
             }
         }
         causes
+    }
+
+    /// The steps that can write to the files of a run what does not come from the author: those of specialists, and those
+    /// that may execute or write a foreign value. With a foreign parameter that no payload fills, all count as foreign.
+    fn writers(&self, facts: &Facts) -> &[StepIx] {
+        let filled = self.filled_by_payloads();
+        let (kind, params) = match () {
+            () if facts.foreign_params.is_empty() => (0, BTreeSet::new()),
+            () if facts.foreign_params.is_subset(&filled) => (1, filled),
+            () => (2, self.playbook().params.iter().map(|param| param.name.clone()).collect()),
+        };
+        self.writers[kind].get_or_init(|| self.find_writers(params))
+    }
+
+    fn find_writers(&self, foreign_params: BTreeSet<String>) -> Vec<StepIx> {
+        let steps = self.order().iter().copied();
+        let mut writers: Vec<StepIx> =
+            steps.filter(|ix| self.step(*ix).has_writing_specialist()).collect();
+        loop {
+            let before = self.writers_before(&writers);
+            let mut facts = Facts { foreign_params: foreign_params.clone(), ..Facts::default() };
+            let known: BTreeSet<StepIx> = writers.iter().copied().collect();
+            let mut found = known.clone();
+            for &ix in self.order() {
+                let planned = self.step(ix);
+                if facts.may_execute_values(self, planned) {
+                    found.insert(ix);
+                }
+                let writer = before[ix.at()].first();
+                facts.touched =
+                    writer.map(|writer| Touched::by(self.step(*writer).step.id.clone()));
+                facts.note_output_beside(self, planned, &[]);
+                facts.touched = None;
+            }
+            if found.len() == known.len() {
+                return writers;
+            }
+            writers = found.into_iter().collect();
+        }
     }
 
     fn causes(
@@ -90,30 +122,33 @@ impl Plan {
         causes
     }
 
-    /// A specialist that can write files of the project while a step executes: both have `workspace: shared`, or what it
-    /// did elsewhere is merged.
-    pub fn writer_beside(&self, ix: StepIx) -> Option<StepId> {
+    /// A step that can write what does not come from the author to the files of the project while a step executes: they do
+    /// not exclude each other by the lock of the workspace, or what it did elsewhere is merged.
+    pub fn writer_beside(&self, ix: StepIx, facts: &Facts) -> Option<StepId> {
+        self.beside(ix, self.writers(facts))
+    }
+
+    pub(super) fn beside(&self, ix: StepIx, writers: &[StepIx]) -> Option<StepId> {
         let planned = self.step(ix);
-        let is_shared =
-            |planned: &PlanStep| planned.step.details().workspace == Some(WorkspaceMode::Shared);
+        if planned.isolation().is_some() {
+            return None;
+        }
         let comes_last = |planned: &PlanStep| {
             let is_early = planned.step.details().hook.as_ref().is_some_and(|hook| hook.is_early());
             planned.is_finally() && !is_early
         };
         let overlaps = |writer: &PlanStep| match writer.isolation() {
             Some(own) => own.merge != MergePolicy::None,
-            None => is_shared(planned) && is_shared(writer),
+            None => !(planned.locks_workspace() && writer.locks_workspace()),
         };
-        let mut writers = self.order().iter().copied().filter(|other| {
+        let first = writers.iter().copied().find(|other| {
             let writer = self.step(*other);
             *other != ix
                 && comes_last(writer) == comes_last(planned)
-                && writer.has_writing_specialist()
                 && overlaps(writer)
                 && !self.follows(ix, *other)
                 && !self.follows(*other, ix)
         });
-        let first = if planned.isolation().is_none() { writers.next() } else { None };
         first.map(|writer| self.step(writer).step.id.clone())
     }
 

@@ -14,7 +14,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The graph of a plan. Node `n` is step `n`; an edge points from a step to a step that depends on it.
 /// Edges are added in reverse order, because petgraph iterates the edges of a node from the last.
@@ -40,6 +40,9 @@ pub struct Plan {
     pub(super) opened: Vec<String>,
     /// Of the first plan of a run: the plans of the tasks that specialists can delegate.
     pub(super) delegates: Vec<Arc<Plan>>,
+    /// The steps that can write what does not come from the author: without foreign parameters, with those of payloads, and
+    /// with all.
+    pub(super) writers: [OnceLock<Vec<StepIx>>; 3],
 }
 
 impl Plan {
