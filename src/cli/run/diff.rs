@@ -33,11 +33,13 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let context = ProjectContext::find(environment)?;
     let view = service::show_run(&context, &args.run)?;
-    let decides = args.step.is_none() && !args.stat && !args.json && waits_for_approval(&view);
+    let decides = args.step.is_none() && !args.stat && waits_for_approval(&view);
     // The changes that are printed below are those up to here, or more.
     let decided = decides.then(|| service::difference(&context, &args.run)).transpose()?;
-    let diff = service::run_diff(&context, &args.run, args.step.as_deref())?;
+    let mut diff = service::run_diff(&context, &args.run, args.step.as_deref())?;
     if args.json {
+        let decided = decided.iter().flat_map(Difference::without_record);
+        diff.steps.extend(decided.cloned());
         terminal.json(&diff)?;
         return Ok(Exit::Done);
     }

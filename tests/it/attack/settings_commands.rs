@@ -319,6 +319,8 @@ fn models_do_not_write_what_the_settings_read_a_value_from() {
         "secrets: {T: file:conf/token}\n",
         "notify: [{webhook: {url: file:conf/token}}]\n",
         "notify: [{webhook: {url: 'https://example.org/', secret: file:conf/token}}]\n",
+        "mcp: {servers: {s: {command: [mcp-s], env: {URL: 'file:conf/token'}}}}\n",
+        "agents: {mine: {command: [mine, --acp], env: {URL: 'file:conf/token'}}}\n",
     ] {
         let work = WORK.replace("verify:", "onError: continue, verify:");
         let scratch = project(settings, &work);

@@ -138,8 +138,25 @@ fn files_without_a_record_are_named_before_an_approval() {
     }
     assert!(shown.out.contains("changed without a record"), "{shown:?}");
     assert!(shown.err.contains("--seen "), "{shown:?}");
+    let json = scratch.kb(&["run", "diff", "@last", "--json"]).code(0);
+    assert!(json.out.contains("lib/i.sh") && json.out.contains("changed without a record"));
     // What a person changed before the run is none of its changes.
     assert!(!shown.out.contains("pr\u{fc}f.sh") && !shown.out.contains("ci.sh"), "{shown:?}");
+}
+
+/// What is not listed was not shown.
+#[test]
+fn an_approval_releases_nothing_beside_more_files_than_are_listed() {
+    let steps = format!("{WORK}  - {{id: ok, dependsOn: work, approve: 'Go?'}}\n");
+    for (files, is_shown) in [(150, true), (260, false)] {
+        let command = format!("mkdir lib; for i in $(seq {files}); do echo $i > lib/$i; done");
+        let scratch = project("", &steps, &command);
+        scratch.write(".gitignore", "lib/\n");
+        assert_eq!(run(&scratch, &RUN).0.code, 3);
+        let (shown, _) = run(&scratch, &["run", "diff", "@last"]);
+        assert_eq!(shown.err.contains("--seen "), is_shown, "{files}: {shown:?}");
+        assert_eq!(shown.err.contains("more than 200 files"), !is_shown, "{files}: {shown:?}");
+    }
 }
 
 /// A specialist that chooses the value of a secret chooses which words of a difference are masked.

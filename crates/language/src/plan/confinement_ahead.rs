@@ -68,6 +68,11 @@ impl Plan {
         self.writers[kind].get_or_init(|| self.find_writers(params))
     }
 
+    /// Whether a step of the plan can write what does not come from the author, by what is known before the run.
+    pub fn has_writers(&self, facts: &Facts) -> bool {
+        !self.writers(facts).is_empty()
+    }
+
     fn find_writers(&self, foreign_params: BTreeSet<String>) -> Vec<StepIx> {
         let steps = self.order().iter().copied();
         let mut writers: Vec<StepIx> =

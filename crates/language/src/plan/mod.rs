@@ -22,6 +22,7 @@ mod plugins;
 mod reads;
 mod servers;
 mod step;
+mod value_files;
 
 pub use children::MAX_CHILD_DEPTH;
 pub use confined::{Confined, Facts, ForeignValue, Touched};

@@ -21,8 +21,10 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Maximum number of files without a record that are listed one by one.
+/// Maximum number of files without a record that are listed one by one. With more, a person was not shown all.
 const LISTED: usize = 200;
+/// Maximum size of a file without a record whose digest is shown, in bytes.
+const DIGESTED: u64 = 16 << 20;
 /// Maximum number of runs of which the changes are read.
 const MOST_RUNS: usize = 32;
 
@@ -68,6 +70,8 @@ pub enum Unshown {
     Unrecorded,
     /// The sandbox opened data of the repository, or files outside of the project, for writing.
     Opened,
+    /// More files changed without a record than are listed.
+    Many,
     /// A new line has the value of a secret in it, which is masked. A model can have chosen that value.
     Masked,
 }
@@ -83,6 +87,10 @@ impl Unshown {
             Unshown::Opened => {
                 "`sandbox.write` opened `.git` or files outside of the project, whose changes are not shown, so an \
                  approval releases nothing: later commands stay in the sandbox; `sandbox: never` on a step frees it"
+            }
+            Unshown::Many => {
+                "more than 200 files changed without a record, such as files that git ignores, so an approval releases \
+                 nothing: later commands stay in the sandbox; `sandbox: never` on a step frees it"
             }
             Unshown::Masked => {
                 "a new line has the value of a secret, which is masked, so an approval releases nothing: later commands \
@@ -166,7 +174,11 @@ impl Difference {
             match files.since(root, since) {
                 Some(changed) => {
                     found.seen.files = digest_of(&changed);
-                    found.runs.extend(unrecorded(changed, (root, run), &found.runs));
+                    let others = unrecorded(changed, root, &found.runs);
+                    if others.len() > LISTED {
+                        found.unshown = Some(Unshown::Many);
+                    }
+                    found.runs.extend(listed(&others, (root, run)));
                 }
                 None => found.unshown = Some(Unshown::Unrecorded),
             }
@@ -183,6 +195,11 @@ impl Difference {
     /// Why it does not have all changes, if it does not.
     pub fn unshown(&self) -> Option<Unshown> {
         self.unshown
+    }
+
+    /// The files that changed without a record, as changes of a step without a name.
+    pub fn without_record(&self) -> impl Iterator<Item = &StepDiff> {
+        self.runs.iter().flat_map(|run| &run.steps).filter(|step| step.step.is_empty())
     }
 
     /// Whether no change was recorded.
@@ -230,11 +247,7 @@ fn digest_of(files: &[ChangedFile]) -> String {
 
 /// Of the changed files of the project those that are not as a record shows them: git ignores them, or another program
 /// wrote them.
-fn unrecorded(
-    mut others: Vec<ChangedFile>,
-    (root, run): (&Path, &str),
-    runs: &[RunDiff],
-) -> Option<RunDiff> {
+fn unrecorded(mut others: Vec<ChangedFile>, root: &Path, runs: &[RunDiff]) -> Vec<ChangedFile> {
     let mut recorded: BTreeMap<&str, Vec<&FileSnapshot>> = BTreeMap::new();
     for file in runs.iter().flat_map(|run| &run.steps).flat_map(|step| &step.files) {
         recorded.entry(&file.path).or_default().extend(&file.after);
@@ -244,28 +257,33 @@ fn unrecorded(
         let shown = file.path.to_str().and_then(|path| recorded.get(path));
         !shown.is_some_and(|shown| is_one_of(shown, file, root))
     });
-    let mut listed: Vec<FileDiff> = Vec::new();
+    others
+}
+
+/// The files without a record as a person sees them: the first ones by name, size and digest, the others by folder.
+fn listed(others: &[ChangedFile], (root, run): (&Path, &str)) -> Option<RunDiff> {
+    let (first, rest) = others.split_at(others.len().min(LISTED));
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
-    for file in &others {
-        if listed.len() < LISTED {
-            let path = file.path.to_string_lossy().into_owned();
-            listed.push(without_record(path, Some(FileSnapshot::of(&file.state))));
-        } else {
-            let top = file.path.iter().next().unwrap_or_default().to_string_lossy();
-            *folders.entry(top.into_owned()).or_default() += 1;
-        }
+    for file in rest {
+        let top = file.path.iter().next().unwrap_or_default().to_string_lossy();
+        *folders.entry(top.into_owned()).or_default() += 1;
     }
+    let one = |file: &ChangedFile| {
+        let is_small = file.state.kind == FileKind::File && file.state.size <= DIGESTED;
+        let sha256 = is_small.then(|| file.sha256(root)).flatten();
+        let after = FileSnapshot { sha256, ..FileSnapshot::of(&file.state) };
+        without_record(file.path.to_string_lossy().into_owned(), Some(after))
+    };
     let more = folders.into_iter().map(|(top, files)| {
         without_record(format!("{top} ({} more)", counted(files, "file")), None)
     });
-    listed.extend(more);
     let step = StepDiff {
         step: String::new(),
         instance: "changed without a record".to_owned(),
         iteration: 1,
         recorded: true,
-        complete: true,
-        files: listed,
+        complete: rest.is_empty(),
+        files: first.iter().map(one).chain(more).collect(),
     };
     (!others.is_empty()).then(|| RunDiff { run: run.to_owned(), steps: vec![step] })
 }

@@ -89,10 +89,11 @@ pub(super) fn touched_in(context: &ProjectContext, run: &str) -> Live<Option<Tou
     Live::of(move || run_blocking(|| touched_now(&context, &run)))
 }
 
-/// The step that could write to the project before a command of a hook, in whatever run: the project outlives them.
+/// The step that could write to the project before a command of a hook, in whatever run: the project outlives them, and
+/// its definitions of this moment do not say which specialists it had.
 pub(super) fn touched_before_hook(project: &Project, run: &str) -> Live<Option<Touched>> {
     let mut specialists = project.catalog.specialists.values();
-    if specialists.any(|specialist| specialist.leaves_files()) {
+    if project.context.had_writers() || specialists.any(|specialist| specialist.leaves_files()) {
         return Live::always(unknown());
     }
     touched_in(&project.context, run)

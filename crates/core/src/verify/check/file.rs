@@ -125,9 +125,14 @@ impl FileCriterion {
         let changed = files.iter().map(|file| file.path.as_str());
         let changed = changed.filter(|_| self.changed == Some(true));
         let changed = changed.filter(|path| facts.changes.content_differs(path) == Some(true));
-        let evidence = with_facts(evidence, Some(self), facts.changes.contents(changed));
-        let finding = self.presence(files).or_else(|| changes(self, files, facts.changes));
-        (finding.unwrap_or_else(Finding::passed), Some(evidence))
+        let failure = self.presence(files).or_else(|| changes(self, files, facts.changes));
+        match failure {
+            Some(finding) => (finding, Some(evidence)),
+            None => {
+                let contents = facts.changes.contents(changed);
+                (Finding::passed(), Some(with_facts(evidence, Some(self), contents)))
+            }
+        }
     }
 
     /// Whether matching files are as the check says, but for changes.

@@ -1,10 +1,24 @@
 //! The files from which the settings read values.
 
 use super::{SecretSource, Settings};
+use crate::definition::ServerValue;
 use crate::definition::notify::NotifyTarget;
 
+/// The file that a reference names.
+pub(crate) fn file_of_reference(reference: &str) -> Option<&str> {
+    reference.strip_prefix("file:")
+}
+
+/// The file that the value of a variable names.
+pub(crate) fn file_of_value(value: &ServerValue) -> Option<&str> {
+    match value {
+        ServerValue::Secret(reference) => file_of_reference(reference),
+        ServerValue::Text(_) => None,
+    }
+}
+
 impl Settings {
-    /// The files that secrets, notifications and traces name by `file:`, as the author wrote them.
+    /// The files that secrets, notifications, traces, servers and agents name by `file:`, as the author wrote them.
     pub fn value_files(&self) -> Vec<&str> {
         let of_secrets = self.secrets.values().filter_map(|source| match source {
             SecretSource::File(path) => Some(path.as_str()),
@@ -18,9 +32,11 @@ impl Settings {
         let traces = self.serve.traces.iter();
         let of_traces =
             traces.flat_map(|traces| [&traces.endpoint].into_iter().chain(traces.headers.values()));
-        let references = of_hooks.chain(of_traces.map(Some));
-        of_secrets
-            .chain(references.flatten().filter_map(|text| text.strip_prefix("file:")))
-            .collect()
+        let references = of_hooks.chain(of_traces.map(Some)).flatten();
+        let references = references.filter_map(|text| file_of_reference(text));
+        let servers = self.mcp.values().flat_map(|server| &server.env);
+        let agents = self.agents.values().flat_map(|agent| &agent.env);
+        let env = servers.chain(agents).filter_map(|(_, value)| file_of_value(value));
+        of_secrets.chain(references).chain(env).collect()
     }
 }

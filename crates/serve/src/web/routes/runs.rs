@@ -15,7 +15,7 @@ use kb_core::wire::RunView;
 use kb_engine::inspect::{
     Audit, LogLine, Reader, RunDiff, RunFilter, audit, list_rows, run_diff, run_output, run_view,
 };
-use kb_service::service::PointInTime;
+use kb_service::service::{Difference, PointInTime};
 use kb_service::trigger::Role;
 use serde_json::json;
 
@@ -200,7 +200,18 @@ fn outputs(call: &Call) -> Answer {
 }
 
 fn diff(call: &Call) -> Answer {
-    reply::json(&run_diff(reader(call)?, call.query.get("step"))?)
+    let step = call.query.get("step");
+    let mut diff = run_diff(reader(call)?, step)?;
+    let view = reader(call)?.view(call.now())?;
+    // A person who approves has to see what no record has.
+    if step.is_none() && view.steps.iter().any(|step| step.question.is_some()) {
+        let (project, row) = call.run()?;
+        let shared = &project.shared;
+        let (journal, root) = (&shared.journal, &shared.context.root);
+        let decided = Difference::of(journal, root, row.run.as_str(), call.now())?;
+        diff.steps.extend(decided.without_record().cloned());
+    }
+    reply::json(&diff)
 }
 
 fn verify(call: &Call) -> Answer {

@@ -90,9 +90,11 @@ fn workspace(
     context: &ProjectContext,
     settings: &Settings,
     frozen: &Frozen,
+    plan: &Plan,
 ) -> Result<Workspace, ServiceError> {
     let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
-    context.workspace_with(settings, ignore_files.as_ref()).map_err(|error| {
+    let named: Vec<&str> = settings.value_files().into_iter().chain(plan.value_files()).collect();
+    context.workspace_with(&named, ignore_files.as_ref()).map_err(|error| {
         let root = context.root.display();
         let message = format!("the project folder `{root}` cannot be opened: {error}");
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
@@ -149,7 +151,13 @@ pub(super) fn assemble(
     let journal = context.journal(settings.journal.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
-    let workspace = workspace(context, settings, frozen)?;
+    let workspace = workspace(context, settings, frozen, plan)?;
+    if plan.has_writers(&frozen.facts) {
+        context.note_writers().map_err(|error| {
+            let message = format!("the state of the project cannot be written: {error}");
+            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+        })?;
+    }
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
     let mut parts = ToolboxParts {

@@ -16,6 +16,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// File in the state of a project: others than the author could write to its files in one of its runs.
+const WRITTEN: &str = "written-by-others";
+
 /// The folders and the environment that the runs of a project use.
 #[derive(Debug, Clone)]
 pub struct ProjectContext {
@@ -89,16 +92,16 @@ impl ProjectContext {
         &self,
         ignore_files: Option<&IgnoreFiles>,
     ) -> io::Result<Workspace> {
-        self.workspace_with(&Settings::default(), ignore_files)
+        self.workspace_with(&[], ignore_files)
     }
 
-    /// The same files, in which models change nothing from which these settings read a value.
+    /// The same files, in which models change none of the files from which settings and definitions read values.
     pub(in crate::service) fn workspace_with(
         &self,
-        settings: &Settings,
+        value_files: &[&str],
         ignore_files: Option<&IgnoreFiles>,
     ) -> io::Result<Workspace> {
-        let named = settings.value_files().into_iter().map(PathBuf::from).collect();
+        let named = value_files.iter().map(PathBuf::from).collect();
         // A step in a worktree or copy may itself be a project.
         let all = Some(self.environment.state_base().join("kb"));
         let all = all.filter(|all| !self.root.starts_with(all));
@@ -107,6 +110,16 @@ impl ProjectContext {
         let (git, protected) = (self.git_settings(), (&*protected, named));
         let project = Workspace::of_run(&self.root, protected, git, ignore_files)?;
         Ok(project.with_states(StatesBefore::of(&self.state_dir, &self.root)))
+    }
+
+    /// Keeps for all later runs that others than the author can write to the files of the project.
+    pub(in crate::service) fn note_writers(&self) -> io::Result<()> {
+        if self.had_writers() { Ok(()) } else { std::fs::write(self.state_dir.join(WRITTEN), "") }
+    }
+
+    /// Whether others than the author could write to the files of the project in one of its runs.
+    pub(in crate::service) fn had_writers(&self) -> bool {
+        self.state_dir.join(WRITTEN).exists()
     }
 
     /// Lists the settings of git, as the git of the user reads them.
@@ -123,7 +136,7 @@ impl ProjectContext {
     ) -> io::Result<ProcessLauncher> {
         let supervisor = self.supervisor(settings, opened);
         let level = sandbox_level(supervisor.base().sandbox_cap());
-        let workspace = self.workspace_with(settings, None)?;
+        let workspace = self.workspace_with(&settings.value_files(), None)?;
         Ok(ProcessLauncher::new(supervisor, workspace, settings.clone(), level))
     }
 
