@@ -101,6 +101,21 @@ fn workspace(
     })
 }
 
+/// Keeps that others than the author could write to the files of the project, if a step of the run can.
+fn note_writers(
+    context: &ProjectContext,
+    frozen: &Frozen,
+    plan: &Plan,
+) -> Result<(), ServiceError> {
+    if !plan.has_writers(&frozen.facts) {
+        return Ok(());
+    }
+    context.note_writers().map_err(|error| {
+        let message = format!("the state of the project cannot be written: {error}");
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+    })
+}
+
 /// The plugins of a run, the pinned tools of its servers, and the tools that servers declared when it started.
 fn tools(
     context: &ProjectContext,
@@ -152,12 +167,7 @@ pub(super) fn assemble(
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
     let workspace = workspace(context, settings, frozen, plan)?;
-    if plan.has_writers(&frozen.facts) {
-        context.note_writers().map_err(|error| {
-            let message = format!("the state of the project cannot be written: {error}");
-            ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
-        })?;
-    }
+    note_writers(context, frozen, plan)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
     let mut parts = ToolboxParts {
