@@ -4,7 +4,6 @@ pub mod agent;
 pub mod cache;
 pub mod executor;
 pub mod git;
-pub mod http;
 pub mod isolation;
 pub mod llm;
 pub mod specialist;

@@ -2,11 +2,11 @@
 
 use super::host_access::HostAccess;
 use super::tool;
-use crate::http::shown_url;
 use crate::tool::Toolbox;
 use kb_attempt::{Context, HttpWork, Outcome, Request};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, OutcomeKind, json_text};
+use kb_http::shown_url;
 use kb_language::toolspec::HTTP_REQUEST;
 use serde_json::json;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use super::runs::ConfiguredSecrets;
 use kb_base::value::{Json, one_line};
 use kb_core::redaction::{Masked, Redactor};
 use kb_engine::engine::Secrets;
-use kb_host::http::{HttpClient, HttpError, HttpRequest, HttpResponse, host_of, shown_url};
+use kb_http::{HttpClient, HttpError, HttpRequest, HttpResponse, host_of, shown_url};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 

@@ -1,11 +1,11 @@
 //! `http:request` and `http:fetch`: send one HTTP request. The schema of `http:fetch` has no method and no body.
 
-use crate::http::{HttpError, HttpRequest};
 use crate::tool::call::{Call, CallResult, Refusal};
 use crate::tool::context::{CallContext, Tool, arguments, cancelled};
 use futures::future::BoxFuture;
 use kb_base::value::{Json, JsonMap, json_text};
 use kb_core::evidence::{EvidenceKind, EvidenceRef, InvocationStatus};
+use kb_http::{HttpError, HttpRequest};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 

@@ -1,6 +1,6 @@
 //! [`HttpStream`]: a response whose body is read while it arrives.
 
-use super::error::{HttpError, failed, request_failed, shown_url as shown, unusable};
+use crate::error::{HttpError, failed, request_failed, shown_url as shown, unusable};
 use kb_base::value::format_duration;
 use reqwest::Response;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct HttpStream {
 
 impl HttpStream {
     /// A stream of at most `limit` bytes, of which each part comes within `wait`.
-    pub(super) fn of(response: Response, limit: u64, wait: Duration) -> HttpStream {
+    pub(crate) fn of(response: Response, limit: u64, wait: Duration) -> HttpStream {
         HttpStream { response, left: limit, limit, wait }
     }
 

@@ -1,12 +1,12 @@
 //! The HTTP client: sends requests under the address rules and follows redirects.
 
-use super::address::{is_of_another_service, is_private_name, is_public};
-use super::error::{
+use crate::address::{is_of_another_service, is_private_name, is_public};
+use crate::error::{
     HttpError, NotPublic, failed, not_public, request_failed, shown_url as shown, unusable,
 };
-use super::request::{HttpRequest, PreparedRequest};
-use super::response::{HttpResponse, received};
-use super::stream::HttpStream;
+use crate::request::{HttpRequest, PreparedRequest};
+use crate::response::{HttpResponse, received};
+use crate::stream::HttpStream;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};

@@ -37,15 +37,15 @@ impl HttpError {
     }
 }
 
-pub(super) fn failed(message: String) -> Box<Failure> {
+pub(crate) fn failed(message: String) -> Box<Failure> {
     Box::new(Failure::new(Code::HTTP_FAILED, message))
 }
 
-pub(super) fn unusable(message: String) -> Box<Failure> {
+pub(crate) fn unusable(message: String) -> Box<Failure> {
     Box::new(Failure::new(Code::RESPONSE_UNUSABLE, message))
 }
 
-pub(super) fn bad(message: String) -> Box<Failure> {
+pub(crate) fn bad(message: String) -> Box<Failure> {
     Box::new(Failure::new(Code::BAD_ARGUMENTS, message))
 }
 
@@ -90,10 +90,10 @@ pub fn without_credentials(text: &str) -> String {
 /// A host name that resolves to an address outside of the public internet.
 #[derive(Debug, thiserror::Error)]
 #[error("the address of `{0}` is not public")]
-pub(super) struct NotPublic(pub(super) String);
+pub(crate) struct NotPublic(pub(super) String);
 
 /// Converts an error of the network, or of the resolver above.
-pub(super) fn request_failed(url: &Url, error: &reqwest::Error) -> HttpError {
+pub(crate) fn request_failed(url: &Url, error: &reqwest::Error) -> HttpError {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     let mut why = String::new();
     while let Some(error) = cause {
@@ -112,7 +112,7 @@ pub(super) fn request_failed(url: &Url, error: &reqwest::Error) -> HttpError {
 }
 
 /// The refusal of a host whose address is not public.
-pub(super) fn not_public(host: &str) -> HttpError {
+pub(crate) fn not_public(host: &str) -> HttpError {
     let message = format!("the address of `{host}` is not public and not allowed");
     let help =
         "add the host, with its port, to `tools.http.allowPrivate` in the settings to permit it";

@@ -1,6 +1,6 @@
 //! Responses: reading the body up to a limit and decoding it.
 
-use super::error::{HttpError, request_failed, shown_url as shown, unusable};
+use crate::error::{HttpError, request_failed, shown_url as shown, unusable};
 use kb_base::value::{Digest, Json, JsonMap};
 use reqwest::Response;
 use serde_json::json;
@@ -40,7 +40,7 @@ impl HttpResponse {
 }
 
 /// Reads a response, up to the limit.
-pub(super) async fn received(mut response: Response) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn received(mut response: Response) -> Result<HttpResponse, HttpError> {
     let url = response.url().clone();
     let too_large = || {
         let message = format!(

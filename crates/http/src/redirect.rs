@@ -1,7 +1,7 @@
 //! Redirects: the next request of a chain, and what it may carry to another origin.
 
-use super::error::{HttpError, shown_url as shown};
-use super::request::{PreparedRequest, checked_url};
+use crate::error::{HttpError, shown_url as shown};
+use crate::request::{PreparedRequest, checked_url};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use reqwest::Method;
@@ -13,7 +13,7 @@ const HARMLESS: [&str; 4] = ["accept", "accept-language", "content-type", "user-
 
 impl PreparedRequest {
     /// The request that follows a redirect, without what must not reach another origin.
-    pub(super) fn redirect(
+    pub(crate) fn redirect(
         mut self,
         status: u16,
         target: &str,
@@ -47,8 +47,8 @@ impl PreparedRequest {
 
 #[cfg(test)]
 mod tests {
-    use crate::http::HttpRequest;
-    use crate::http::request::PreparedRequest;
+    use crate::HttpRequest;
+    use crate::request::PreparedRequest;
 
     #[test]
     fn no_redirect_downgrades_to_http_or_carries_credentials_to_another_origin() {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether an address belongs to the public internet: not to this machine, a private network or a
 /// range with a special meaning. An address that embeds an IPv4 address is judged by it.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
         IpAddr::V6(v6) => is_public_v6(v6),
@@ -46,7 +46,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 
 /// Host names reserved for this machine and private networks (RFC 6761, 6762, 8375), and
 /// `internal`, where clouds serve the credentials of machines.
-pub(super) fn is_private_name(host: &str) -> bool {
+pub(crate) fn is_private_name(host: &str) -> bool {
     const KEPT: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "localdomain"];
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     KEPT.iter().any(|kept| {
@@ -56,7 +56,7 @@ pub(super) fn is_private_name(host: &str) -> bool {
 
 /// Whether a port belongs to another protocol that could misinterpret a request: the bad-port list
 /// of the Fetch standard.
-pub(super) fn is_of_another_service(port: u16) -> bool {
+pub(crate) fn is_of_another_service(port: u16) -> bool {
     const PORTS: [u16; 78] = [
         1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
         102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389,
@@ -69,7 +69,7 @@ pub(super) fn is_of_another_service(port: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_public;
+    use crate::address::is_public;
 
     #[test]
     fn only_the_public_internet_is_public() {

@@ -1,6 +1,6 @@
 //! Requests as callers state them, and their checked form.
 
-use super::error::{HttpError, bad, shown_url as shown};
+use crate::error::{HttpError, bad, shown_url as shown};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -25,11 +25,11 @@ pub struct HttpRequest {
 }
 
 /// A checked request: the first one, or the next one of a chain of redirects.
-pub(super) struct PreparedRequest {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Option<Vec<u8>>,
+pub(crate) struct PreparedRequest {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Vec<u8>>,
 }
 
 /// Headers that belong to the connection and cannot be set by a caller.
@@ -46,7 +46,7 @@ const RESERVED: [&str; 10] = [
     "proxy-connection",
 ];
 impl PreparedRequest {
-    pub(super) fn first(request: &HttpRequest) -> Result<PreparedRequest, HttpError> {
+    pub(crate) fn first(request: &HttpRequest) -> Result<PreparedRequest, HttpError> {
         let mut url = checked_url(&request.url, None)?;
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&request.query);
@@ -90,7 +90,7 @@ fn is_supported(method: &Method) -> bool {
 }
 
 /// Parses a URL and refuses unsupported schemes and credentials.
-pub(super) fn checked_url(text: &str, base: Option<&Url>) -> Result<Url, HttpError> {
+pub(crate) fn checked_url(text: &str, base: Option<&Url>) -> Result<Url, HttpError> {
     let url = Url::options().base_url(base).parse(text).map_err(|error| {
         HttpError::Invalid(bad(format!("`{}` is not a URL: {error}", shown(text))))
     })?;
