@@ -51,15 +51,15 @@
 //! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run, database |
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`jsonrpc`] | `jsonrpc` | JSON-RPC lines with a program of others: requests, answers, limits | value, process |
+//! | [`http`] | `http` | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process, jsonrpc |
 //! | [`code`] (pure) | `code` | definitions and usages in source files, by the syntax trees of seven languages | – |
 //! | [`knowledge`] | `knowledge` | retrieval: search terms, the parts of a file, the index of the project files | value, database, code |
 //! | [`learning`] (pure) | `learning` | what attempts of specialists came to, with bounds, and what follows from it | value |
 //! | [`memory`] | `memory` | what is remembered across runs: entries, their rules and their store | value, redaction, database, knowledge, learning |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, verify, attempt, database, code, knowledge |
-//! | [`http`] | `host` | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
-//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, mcpclient, code, knowledge, memory, workspace, http, git |
+//! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, http, mcpclient, code, knowledge, memory, workspace, git |
 //! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition |
 //! | [`agent`] | `host` | conversations with coding agents: the Agent Client Protocol, limits, what they report | diagnostic, value, definition, process, jsonrpc |
 //! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, process, jsonrpc, memory, tool, llm, agent |
@@ -67,13 +67,13 @@
 //! | [`import`] (pure) | `import` | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
 //! | [`isolation`] | `host` | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace, git |
 //! | [`cache`] | `host` | results of steps by the content of what made them: keys, results, files, size | value, clock, evidence, redaction |
-//! | [`executor`] | `host` | executes one attempt; observes for gates | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, code, workspace, http, git, tool, specialist, isolation, cache |
+//! | [`executor`] | `host` | executes one attempt; observes for gates | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, http, code, workspace, git, tool, specialist, isolation, cache |
 //! | [`engine`] | `engine` | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal |
 //! | [`wire`] (pure) | `core` | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
 //! | [`inspect`] | `engine` | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition, attempt |
 //! | [`trigger`] | `service` | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, database, journal |
-//! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal, process, knowledge, learning, memory, workspace, http, git, tool, llm, specialist, goal, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
+//! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal, process, http, knowledge, learning, memory, workspace, git, tool, llm, specialist, goal, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | `serve` | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, expression, schedule, definition, run, attempt, journal, process, wire, project, trigger, service |
 //! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, evidence, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`mcp`] | `mcp` | the MCP server: playbooks and runs as tools of a client | diagnostic, value, redaction, definition, attempt, wire, trigger, service, serve, web |
