@@ -3,6 +3,8 @@
 use super::encodings::{ENCODINGS, Encoding, PARTS, written};
 use super::escapes::{ESCAPES, Escape};
 use super::index::Index;
+use super::redactor::Redactor;
+use serde_json::json;
 use std::ops::ControlFlow;
 
 /// A row, a secret, and an encoded form of the secret.
@@ -90,6 +92,21 @@ fn each_row_finds_what_no_other_row_does() {
     for (row, secret, text) in CASES {
         assert!(is_found(secret, text, None), "{row}: {secret:?} in {text}");
         assert!(!is_found(secret, text, Some(row)), "needs no {row}: {secret:?} in {text}");
+    }
+}
+
+/// What masking would replace is not accepted, in whatever form.
+#[test]
+fn what_is_masked_is_not_accepted() {
+    for (row, secret, text) in CASES {
+        let redactor = Redactor::default();
+        if !redactor.add("S", secret) {
+            continue;
+        }
+        let is_long = text.chars().count() >= 12;
+        let is_masked = redactor.mask_text(text) != *text;
+        assert_eq!(redactor.written_in(text).is_some(), is_masked && is_long, "{row}: {text}");
+        assert_eq!(redactor.accept(json!({"x": text})).is_err(), is_masked && is_long, "{row}");
     }
 }
 

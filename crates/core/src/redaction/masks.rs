@@ -49,10 +49,11 @@ impl Masks {
         self.values.contains(value)
     }
 
-    /// The name of a secret that a text contains in a form of at least `shortest` characters.
+    /// The name of a secret of which masking would replace at least `shortest` characters of a text.
     pub(super) fn written_in(&self, text: &str, shortest: usize) -> Option<&str> {
-        let mut long = self.names.iter().filter(|(form, _)| form.chars().count() >= shortest);
-        long.find(|(form, _)| text.contains(form.as_str())).map(|(_, name)| name.as_str())
+        let mut found = self.found_in(text).into_iter();
+        let is_long = |own: &Match<'_>| text[own.start..own.end].chars().count() >= shortest;
+        found.find(is_long).map(|own| own.name)
     }
 
     /// Adds a secret. An encoding that several secrets share has the name of the first.

@@ -60,8 +60,8 @@ impl Redactor {
         }
     }
 
-    /// The name of a secret that a text contains, as it is or encoded. Forms of fewer than twelve
-    /// characters may be ordinary words and are not searched for.
+    /// The name of a secret that masking would replace in a text, as it is or in another form. Forms of fewer than twelve
+    /// characters may be ordinary words and do not count.
     pub fn written_in(&self, text: &str) -> Option<String> {
         const SHORTEST_WRITTEN: usize = 12;
         self.masks()?.written_in(text, SHORTEST_WRITTEN).map(str::to_owned)
