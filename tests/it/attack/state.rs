@@ -95,6 +95,22 @@ fn what_is_no_file_in_the_state_folder_is_reported() {
     scratch.kb(&verify).code(0);
 }
 
+/// Git waits at a pipe for another program; `kb` does not start it there.
+#[test]
+fn a_pipe_in_a_repository_holds_nothing_up() {
+    for name in ["HEAD", "config", "commondir"] {
+        let head = ("sub/.git/HEAD", "ref: refs/heads/main\n");
+        let files = [head, ("sub/.git/objects/x", ""), ("sub/.git/refs/x", "")];
+        let scratch = Scratch::new(&files);
+        let pipe = scratch.root().join("sub/.git").join(name);
+        let _ = std::fs::remove_file(&pipe);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).finish().status.success());
+        let began = std::time::Instant::now();
+        scratch.kb(&["doctor"]);
+        assert!(began.elapsed().as_secs() < 10, "{name}: {:?}", began.elapsed());
+    }
+}
+
 /// Names of fields and kinds in the records of a gate, as values of secrets.
 const NAMES: [&str; 14] = [
     "criteria",

@@ -16,6 +16,14 @@ const SETTINGS: [&str; 4] = ["config", "--list", "--show-origin", "-z"];
 /// Lists tracked files, without asking a program which of them changed.
 const TRACKED: [&str; 5] = ["-c", "core.fsmonitor=false", "ls-files", "-z", "--recurse-submodules"];
 
+/// Files of a repository that git opens before it answers.
+const READ: [&str; 5] = ["HEAD", "config", "config.worktree", "commondir", "index"];
+
+/// Whether a file exists that can keep a reader waiting, such as a pipe.
+fn waits_for_others(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
 /// Asks git for its settings and for tracked files.
 #[derive(Debug)]
 pub struct GitSettings {
@@ -54,6 +62,11 @@ impl ListGitSettings for GitSettings {
         let none = Path::new("/dev/null");
         let file = |file: &Path| file.display().to_string();
         let all = [&SETTINGS[..], &["--includes"]].concat();
+        if let GitList::Repository(folder) | GitList::Tracked { folder, .. } = asked
+            && let Some(name) = READ.iter().find(|name| waits_for_others(&folder.join(name)))
+        {
+            return Err(NotListed(format!("`{name}` of the repository is no regular file")));
+        }
         let spawn = match asked {
             GitList::Repository(folder) => self.spawn(folder, &all),
             GitList::User => self.spawn(none, &all),
