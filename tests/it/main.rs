@@ -77,6 +77,7 @@ mod lsp;
 mod lsp_client;
 mod mcp;
 mod mcp_client;
+mod mcp_http;
 mod memory;
 mod memory_poison;
 mod merge_evidence;

@@ -423,9 +423,12 @@ fn the_front_matter_of_a_profile_defines_servers() {
     let scratch = Scratch::new(&[("agents/test.md", profile)]);
     let listed = scratch.json(&["mcp", "list", "--json"]);
     assert_eq!(listed[0]["command"], json!(["npx", "my-db-server"]));
-    assert_eq!(listed.as_array().unwrap().len(), 1, "a server over HTTP is not offered: {listed}");
+    assert_eq!(listed[1]["url"], "http://localhost:3000");
     let said = scratch.kb(&["specialist", "validate"]);
-    said.says(&["`url` is not supported yet", "the tools of the MCP server `db` are not pinned"]);
+    said.says(&[
+        "the tools of the MCP server `vault` are not pinned",
+        "the tools of the MCP server `db` are not pinned",
+    ]);
 
     let profile = "---\nname: Clerk\nmcp_servers:\n  - name: calc\n    transport: stdio\n    \
         command: python3 server.py\n---\nYou add.\n";

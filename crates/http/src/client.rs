@@ -83,6 +83,19 @@ impl HttpClient {
         Ok(HttpStream::of(response, limit, wait))
     }
 
+    /// Streams as [`HttpClient::stream`] does, and follows no redirect: a redirect is a response like any other.
+    pub async fn stream_once(
+        &self,
+        request: &HttpRequest,
+        limit: u64,
+    ) -> Result<HttpStream, HttpError> {
+        let wait = request.timeout.unwrap_or(TIMEOUT);
+        let head = async { self.exchange(&PreparedRequest::first(request)?).await };
+        let response = tokio::time::timeout(wait, head).await;
+        let response = response.unwrap_or_else(|_| Err(late(request, wait)))?;
+        Ok(HttpStream::of(response, limit, wait))
+    }
+
     /// Sends a request and follows no redirect: a redirect is a response like any other.
     pub async fn send_once(&self, request: &HttpRequest) -> Result<HttpResponse, HttpError> {
         let limit = request.timeout.unwrap_or(TIMEOUT);

@@ -7,6 +7,7 @@ use crate::listing::list;
 use crate::output::output_of;
 use crate::server::Server;
 use kb_base::value::Json;
+use kb_http::HttpClient;
 use kb_language::definition::{McpServer, ToolDeclaration};
 use kb_process::{Spawn, Supervisor};
 use serde_json::json;
@@ -20,19 +21,38 @@ use tokio_util::sync::CancellationToken;
 const STDERR_BYTES: usize = 16 << 10;
 
 /// How a server is started.
-#[derive(Debug, Clone)]
 pub struct ServerStart<'a> {
     /// Its definition.
     pub server: &'a McpServer,
-    /// Starts its process, with the sandbox in which it runs.
-    pub supervisor: &'a Supervisor,
-    /// Its working directory.
-    pub cwd: PathBuf,
-    /// The values of its variables.
-    pub env: Vec<(String, String)>,
+    /// What is started or spoken to.
+    pub reach: ServerReach,
 }
 
-/// A running server. Dropping it ends the process and its descendants.
+/// What is started or spoken to.
+pub enum ServerReach {
+    /// A process.
+    Process {
+        /// Program and arguments.
+        argv: Vec<String>,
+        /// Starts it, with the sandbox in which it runs.
+        supervisor: Supervisor,
+        /// Its working directory.
+        cwd: PathBuf,
+        /// The values of its variables.
+        env: Vec<(String, String)>,
+    },
+    /// An address.
+    Http {
+        /// Sends requests under the address rules.
+        client: HttpClient,
+        /// Where the server is.
+        url: String,
+        /// The bearer token.
+        token: Option<String>,
+    },
+}
+
+/// A running server. Dropping it ends the process and its descendants, or the session over HTTP.
 pub struct Connection {
     process: Server,
     era: Era,
@@ -57,20 +77,26 @@ impl Connection {
     }
 
     async fn start(start: ServerStart<'_>) -> Result<Connection, Fault> {
-        let ServerStart { server, supervisor, cwd, env } = start;
-        let spawn = Spawn {
-            argv: server.argv.clone(),
-            own_program: false,
-            cwd,
-            env,
-            stdin: Vec::new(),
-            timeout: None,
-            idle: None,
-            max_stream: STDERR_BYTES,
+        let ServerStart { server, reach } = start;
+        let process = match reach {
+            ServerReach::Process { argv, supervisor, cwd, env } => {
+                let spawn = Spawn {
+                    argv,
+                    own_program: false,
+                    cwd,
+                    env,
+                    stdin: Vec::new(),
+                    timeout: None,
+                    idle: None,
+                    max_stream: STDERR_BYTES,
+                };
+                let session = supervisor.session(spawn, &CancellationToken::new()).await;
+                Server::of(session.map_err(Fault::NotStarted)?)
+            }
+            ServerReach::Http { client, url, token } => {
+                Server::at(client, (url, token), server.timeout.max(server.start_timeout))
+            }
         };
-        let session = supervisor.session(spawn, &CancellationToken::new()).await;
-        let session = session.map_err(Fault::NotStarted)?;
-        let process = Server::of(session);
         let limits = Limits {
             timeout: server.timeout,
             result: server.max_result,
@@ -87,10 +113,11 @@ impl Connection {
         self.process.is_open()
     }
 
-    /// The tools that the server declares now. Asks it again if it said that they have changed.
+    /// The tools that the server declares now. Asks it again if it said that they have
+    /// changed; a server over HTTP is always asked, because it may have no way to say so.
     pub async fn tools(&self) -> Result<Arc<Vec<ToolDeclaration>>, Fault> {
         let mut tools = self.tools.lock().await;
-        if self.process.has_changed.swap(false, Ordering::AcqRel) {
+        if self.process.has_changed.swap(false, Ordering::AcqRel) || !self.process.tells_changes() {
             let listed = tokio::time::timeout(
                 self.limits.start,
                 list((&self.process, self.era), self.limits.tools),
@@ -105,12 +132,20 @@ impl Connection {
         Ok(tools.clone())
     }
 
+    /// Ends the session with a server over HTTP. A process ends when the connection is dropped.
+    pub async fn close(&self) {
+        self.process.close().await;
+    }
+
     /// Calls a tool. Dropping the future cancels the call.
     pub async fn call(&self, tool: &str, args: &Json) -> Result<Json, Fault> {
         let params = json!({"name": tool, "arguments": args});
         let limit = self.limits.timeout;
         let answer =
             tokio::time::timeout(limit, self.process.ask(self.era, "tools/call", params)).await;
+        if answer.is_err() {
+            self.process.settle().await;
+        }
         output_of(answer.unwrap_or(Err(Fault::Silent("tools/call", limit)))?, self.limits.result)
     }
 }

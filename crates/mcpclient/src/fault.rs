@@ -17,6 +17,10 @@ pub enum Fault {
     Silent(&'static str, Duration),
     /// It ended: how, and the last line of its stderr.
     Ended(String, String),
+    /// Its address was not reached: why, and the fix if it is known.
+    NotReached(String, Option<String>),
+    /// It answered with an HTTP status and a content type that are no answer to the request.
+    Status(u16, String),
     /// It does not read what is sent to it.
     NotRead,
     /// It broke the protocol or a limit.
@@ -50,6 +54,24 @@ impl Fault {
             }
             Fault::Ended(how, line) if line.is_empty() => not_started(format!("ended ({how})")),
             Fault::Ended(how, line) => not_started(format!("ended ({how}): {line}")),
+            Fault::NotReached(why, help) => {
+                let failure = not_started(format!("was not reached: {}", one_line(why, SHOWN)));
+                Failure { help: help.clone(), ..failure }
+            }
+            Fault::Status(status, kind) => {
+                let kind = match kind.is_empty() {
+                    true => "without a content type".to_owned(),
+                    false => format!("with the content type `{}`", one_line(kind, SHOWN)),
+                };
+                let message = format!(
+                    "the MCP server `{server}` is not usable: it answered with the HTTP status {status} {kind}"
+                );
+                let help = match status {
+                    401 | 403 => "check `token` of the server",
+                    _ => "check `url` of the server",
+                };
+                Failure::new(Code::MCP_ANSWER, message).help(help)
+            }
             Fault::NotRead => not_started("does not read its input".to_owned()),
             Fault::Broken(why) => {
                 let message =

@@ -23,6 +23,7 @@ pub(crate) async fn shake_hands(server: &Server) -> Result<Era, Fault> {
                 let shown = version.chars().take(40).collect::<String>();
                 return Err(Fault::Broken(format!("it speaks version `{shown}` of the protocol")));
             }
+            server.agreed(version);
             server.notify("notifications/initialized").await;
             return require_tools(&agreed).map(|()| Era::Handshake);
         }

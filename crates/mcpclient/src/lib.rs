@@ -1,4 +1,5 @@
-//! The client of the Model Context Protocol: starts a server, lists its tools and calls them.
+//! The client of the Model Context Protocol: starts a server or speaks to one over HTTP, lists its
+//! tools and calls them.
 //!
 //! A server is a program of others. Everything that it says is checked and limited here, and callers mask its
 //! text. This module decides neither where a server runs nor what may be called. Start at
@@ -8,9 +9,11 @@ mod connection;
 mod era;
 mod fault;
 mod handshake;
+mod http_link;
 mod listing;
 mod output;
 mod server;
+mod sse;
 
-pub use connection::{Connection, ServerStart};
+pub use connection::{Connection, ServerReach, ServerStart};
 pub use fault::Fault;

@@ -2,18 +2,27 @@
 
 use crate::era::Era;
 use crate::fault::Fault;
+use crate::http_link::HttpLink;
 use kb_base::value::Json;
+use kb_http::HttpClient;
 use kb_jsonrpc::{Answer, Answerer, Channel, NO_METHOD, RemoteError, refusal, result};
 use kb_process::Session;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// A server that has started. Dropping it ends the process and its descendants.
 pub(crate) struct Server {
-    channel: Channel,
+    link: Link,
     /// Whether it said that its tools have changed.
     pub(crate) has_changed: Arc<AtomicBool>,
+}
+
+/// How messages get to a server.
+enum Link {
+    Process(Channel),
+    Http(HttpLink),
 }
 
 impl Server {
@@ -21,12 +30,55 @@ impl Server {
     pub(crate) fn of(session: Session) -> Server {
         let has_changed = Arc::<AtomicBool>::default();
         let client = Client { has_changed: has_changed.clone() };
-        Server { channel: Channel::of(session, client), has_changed }
+        Server { link: Link::Process(Channel::of(session, client)), has_changed }
+    }
+
+    /// A server at an address, with the bearer token for it. `wait` is the limit for each part of a response.
+    pub(crate) fn at(
+        client: HttpClient,
+        address: (String, Option<String>),
+        wait: Duration,
+    ) -> Server {
+        let has_changed = Arc::<AtomicBool>::default();
+        let link = HttpLink::new(client, address, wait, has_changed.clone());
+        Server { link: Link::Http(link), has_changed }
+    }
+
+    /// Whether it says in time that its tools have changed. Over HTTP it can only do so while it answers.
+    pub(crate) fn tells_changes(&self) -> bool {
+        matches!(self.link, Link::Process(_))
+    }
+
+    /// Takes note of the version of the protocol that it agreed to.
+    pub(crate) fn agreed(&self, version: &str) {
+        match &self.link {
+            Link::Process(_) => {}
+            Link::Http(link) => link.agreed(version),
+        }
+    }
+
+    /// Waits until a server at an address has been told of the requests that were dropped.
+    pub(crate) async fn settle(&self) {
+        match &self.link {
+            Link::Process(_) => {}
+            Link::Http(link) => link.settle().await,
+        }
+    }
+
+    /// Ends the session with a server at an address; a process ends when it is dropped.
+    pub(crate) async fn close(&self) {
+        match &self.link {
+            Link::Process(_) => {}
+            Link::Http(link) => link.close().await,
+        }
     }
 
     /// Whether requests are still possible.
     pub(crate) fn is_open(&self) -> bool {
-        self.channel.is_open()
+        match &self.link {
+            Link::Process(channel) => channel.is_open(),
+            Link::Http(link) => link.is_open(),
+        }
     }
 
     /// Sends a request and waits for its result.
@@ -44,15 +96,22 @@ impl Server {
 
     /// Sends a request with exactly these parameters and waits for the answer.
     pub(crate) async fn request(&self, method: &str, params: Json) -> Result<Answer, Fault> {
-        Ok(self.channel.request(method, &params, Some(cancelled)).await?)
+        match &self.link {
+            Link::Process(channel) => Ok(channel.request(method, &params, Some(cancelled)).await?),
+            Link::Http(link) => link.request(method, params).await,
+        }
     }
 
     pub(crate) async fn notify(&self, method: &str) {
-        self.channel.notify(method, &json!({})).await;
+        match &self.link {
+            Link::Process(channel) => channel.notify(method, &json!({})).await,
+            Link::Http(link) => link.notify(method).await,
+        }
     }
 }
 
-fn cancelled(id: u64) -> (&'static str, Json) {
+/// The notification for a request whose caller does not wait any more.
+pub(crate) fn cancelled(id: u64) -> (&'static str, Json) {
     let params = json!({"requestId": id, "reason": "the caller does not wait any more"});
     ("notifications/cancelled", params)
 }
@@ -64,17 +123,27 @@ struct Client {
 
 impl Answerer for Client {
     async fn request(&mut self, id: Json, method: String, _params: Json) -> Option<String> {
-        Some(match method.as_str() {
-            "ping" => result(&id, &json!({})),
-            // No person is asked: what a server wants to know belongs into the arguments of its tool.
-            "elicitation/create" => result(&id, &json!({"action": "decline"})),
-            _ => refusal(&id, NO_METHOD, "this client does not offer the method"),
-        })
+        Some(answer_to(&id, &method))
     }
 
     async fn notification(&mut self, method: String, _params: Json) {
-        if method == "notifications/tools/list_changed" {
+        if is_list_change(&method) {
             self.has_changed.store(true, Ordering::Release);
         }
     }
+}
+
+/// The line that answers a request of a server.
+pub(crate) fn answer_to(id: &Json, method: &str) -> String {
+    match method {
+        "ping" => result(id, &json!({})),
+        // No person is asked: what a server wants to know belongs into the arguments of its tool.
+        "elicitation/create" => result(id, &json!({"action": "decline"})),
+        _ => refusal(id, NO_METHOD, "this client does not offer the method"),
+    }
+}
+
+/// Whether a notification says that the tools have changed.
+pub(crate) fn is_list_change(method: &str) -> bool {
+    method == "notifications/tools/list_changed"
 }

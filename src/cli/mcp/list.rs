@@ -25,10 +25,10 @@ fn table(rows: &[ServerView]) -> String {
     if rows.is_empty() {
         return "no MCP servers; define one below `mcp.servers` in the settings\n".to_owned();
     }
-    let mut table = Table::new(["SERVER", "TOOLS", "PIN", "COMMAND", "DEFINED IN"]);
+    let mut table = Table::new(["SERVER", "TOOLS", "PIN", "COMMAND OR URL", "DEFINED IN"]);
     for row in rows {
         let tools = row.tools.to_string();
-        let command = plain(&row.command.join(" "));
+        let command = plain(&row.url.clone().unwrap_or_else(|| row.command.join(" ")));
         table.row([&plain(&row.name), &tools, row.pin.as_str(), &command, &plain(&row.path)]);
     }
     table.text()

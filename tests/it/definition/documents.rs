@@ -210,7 +210,7 @@ fn the_agent_profile_of_004_loads_under_its_path() {
     assert_eq!(found.name, "Test Agent");
     assert_eq!(found.role, "System prompt here");
     insta::assert_snapshot!(said, @"
-    warning KB0901 6:5 `url` is not supported yet | the definition loads, but cannot run with this version
+    warning KB1304 4:5 the tools of the MCP server `vault` are not pinned | `kb mcp pin vault` starts it, shows its tools and pins them in `.kb/mcp.lock`
     warning KB1304 7:5 the tools of the MCP server `db` are not pinned | `kb mcp pin db` starts it, shows its tools and pins them in `.kb/mcp.lock`
     ");
 }

@@ -11,11 +11,13 @@ use futures::future::BoxFuture;
 use kb_attempt::run_blocking;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json};
+use kb_http::HttpClient;
 use kb_language::definition::{
-    LOCK_PATH, McpServer, NetworkAccess, PinnedServer, ServerValue, ToolChange, ToolDeclaration,
+    LOCK_PATH, McpServer, NetworkAccess, PinnedServer, ServerEndpoint, ServerValue, ToolChange,
+    ToolDeclaration,
 };
 use kb_language::toolspec::{ToolNamespace, ToolSpec};
-use kb_mcpclient::{Connection, ServerStart};
+use kb_mcpclient::{Connection, ServerReach, ServerStart};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,6 +44,24 @@ struct Place {
     root: PathBuf,
     readable: Option<Vec<PathBuf>>,
     hidden: Vec<PathBuf>,
+}
+
+impl Place {
+    /// The place of a server. One with a URL sees nothing of the project, wherever it is called.
+    fn of(own: &PinnedServer, place: &ServerPlace<'_>) -> Place {
+        let server = own.server.name.clone();
+        match own.server.endpoint {
+            ServerEndpoint::Command(_) => Place {
+                server,
+                root: place.processes.root().to_owned(),
+                readable: place.processes.readable(),
+                hidden: place.hidden.clone(),
+            },
+            ServerEndpoint::Url(_) => {
+                Place { server, root: PathBuf::new(), readable: None, hidden: Vec::new() }
+            }
+        }
+    }
 }
 
 /// A process that is started once, by the call that needs it first.
@@ -78,27 +98,31 @@ impl McpServers {
         own: &PinnedServer,
         place: ServerPlace<'_>,
     ) -> Result<Arc<Connection>, Failure> {
-        let key = Place {
-            server: own.server.name.clone(),
-            root: place.processes.root().to_owned(),
-            readable: place.processes.readable(),
-            hidden: place.hidden.clone(),
-        };
+        let key = Place::of(own, &place);
         let slot = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.entry(key).or_default().clone()
         };
         let mut slot = slot.lock().await;
         let running = slot.take().filter(|open| open.connection.is_open());
-        let open = match running {
-            Some(open) => open,
+        let name = &own.server.name;
+        let listed = match running {
+            // A server with a URL may have ended the session meanwhile; a call then begins another one.
+            Some(open) => match open.connection.tools().await {
+                Err(_) if !open.connection.is_open() => None,
+                listed => Some((open, listed)),
+            },
+            None => None,
+        };
+        let (open, listed) = match listed {
+            Some(found) => found,
             None => {
                 let connection = Arc::new(connect(&own.server, place, &self.secrets).await?);
-                Open { connection, compared: Arc::default() }
+                let listed = connection.tools().await;
+                (Open { connection, compared: Arc::default() }, listed)
             }
         };
-        let name = &own.server.name;
-        let tools = open.connection.tools().await.map_err(|fault| fault.failure(name))?;
+        let tools = listed.map_err(|fault| fault.failure(name))?;
         if !Arc::ptr_eq(&tools, &open.compared) {
             let changes = own.pin.changes(&tools);
             if !changes.is_empty() {
@@ -126,7 +150,8 @@ impl ToolServer for McpServers {
             let (workspace, can_confine) =
                 (place.processes.workspace(), place.processes.can_confine());
             let begin = || run_blocking(|| ProtectedWatch::begin(workspace, true));
-            let watch = (!can_confine).then(begin);
+            let is_process = own.server.endpoint.url().is_none();
+            let watch = (is_process && !can_confine).then(begin);
             if let Some(watch) = &watch {
                 watch.require_complete().map_err(|error| error.failure())?;
             }
@@ -147,16 +172,37 @@ impl ToolServer for McpServers {
     fn code(&self, tool: &ToolSpec, processes: &ProcessLauncher) -> BTreeMap<String, Digest> {
         let Ok(own) = self.server_of(tool) else { return BTreeMap::new() };
         let pin = (format!("{LOCK_PATH}: {}", own.server.name), own.pin.digest());
-        plugin_code::digests(pin, &own.server.argv, processes)
+        plugin_code::digests(pin, own.server.endpoint.argv(), processes)
     }
 }
 
-/// Starts a server.
+/// Starts a server, or begins to talk to one with a URL. Its host must be public, unless `tools.http.allowPrivate` has it.
 pub async fn connect(
     server: &McpServer,
     place: ServerPlace<'_>,
     secrets: &ServerSecrets,
 ) -> Result<Connection, Failure> {
+    let reach = match &server.endpoint {
+        ServerEndpoint::Command(argv) => process_of(server, argv, place, secrets).await?,
+        ServerEndpoint::Url(url) => {
+            let token = match &server.token {
+                Some(reference) => Some(secrets(reference.clone()).await?),
+                None => None,
+            };
+            let client = HttpClient::new(place.processes.private_hosts());
+            ServerReach::Http { client, url: url.clone(), token }
+        }
+    };
+    let start = ServerStart { server, reach };
+    Connection::open(start).await.map_err(|fault| fault.failure(&server.name))
+}
+
+async fn process_of(
+    server: &McpServer,
+    argv: &[String],
+    place: ServerPlace<'_>,
+    secrets: &ServerSecrets,
+) -> Result<ServerReach, Failure> {
     let mut env = Vec::new();
     for (name, value) in &server.env {
         let value = match value {
@@ -166,7 +212,7 @@ pub async fn connect(
         env.push((name.clone(), value));
     }
     let (supervisor, cwd) = if is_lent(server) && place.processes.can_confine() {
-        let path = place.processes.require_outside((&server.argv, &env), Lending::MORE);
+        let path = place.processes.require_outside((argv, &env), Lending::MORE);
         let path = path.map_err(|why| {
             let message = format!("the MCP server `{}` {why}", server.name);
             let help = format!("install it outside of the project, or {}", Lending::MORE.instead);
@@ -178,8 +224,7 @@ pub async fn connect(
         let supervisor = place.processes.of_server(server.network, place.hidden)?;
         (supervisor, place.processes.root().to_owned())
     };
-    let start = ServerStart { server, supervisor: &supervisor, cwd, env };
-    Connection::open(start).await.map_err(|fault| fault.failure(&server.name))
+    Ok(ServerReach::Process { argv: argv.to_vec(), supervisor, cwd, env })
 }
 
 /// Whether a server gets what models do not have: the network of this machine, or a secret. The project does not exist for

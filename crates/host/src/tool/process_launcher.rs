@@ -72,6 +72,11 @@ impl ProcessLauncher {
         self.approved
     }
 
+    /// The private hosts that requests may reach.
+    pub(super) fn private_hosts(&self) -> &[String] {
+        &self.settings.tools.http.allow_private
+    }
+
     /// The same launcher for other files.
     #[must_use]
     pub fn within(&self, workspace: &Workspace) -> ProcessLauncher {

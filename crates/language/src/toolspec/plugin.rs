@@ -67,7 +67,7 @@ impl ToolNamespace {
             }
             NamespaceProblem::OtherCommand => {
                 let message = format!(
-                    "the tools of the MCP server `{server}` are pinned for another command than the one that starts it"
+                    "the tools of the MCP server `{server}` are pinned for another command or address than its own"
                 );
                 let help = format!(
                     "`kb mcp pin {server}` starts the new one, shows the difference and pins it"

@@ -22,8 +22,11 @@ use std::sync::Arc;
 pub struct ServerView {
     /// The name in `mcp:NAME:TOOL`.
     pub name: String,
-    /// Program and arguments.
+    /// Program and arguments; empty for a server with a URL.
     pub command: Vec<String>,
+    /// The address of a server that is spoken to over HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// Whether its tools are pinned.
     pub pin: PinState,
     /// Number of pinned tools.
@@ -40,7 +43,7 @@ pub enum PinState {
     Pinned,
     /// They are not.
     NotPinned,
-    /// Those of another command are.
+    /// Those of another command or address are.
     OtherCommand,
 }
 
@@ -50,7 +53,7 @@ impl PinState {
         match self {
             PinState::Pinned => "pinned",
             PinState::NotPinned => "not pinned",
-            PinState::OtherCommand => "pinned for another command",
+            PinState::OtherCommand => "pinned for another command or address",
         }
     }
 }
@@ -117,7 +120,8 @@ pub fn list_servers(project: &Project) -> Vec<ServerView> {
         let pin = project.catalog.lock.servers.get(&server.name);
         ServerView {
             name: server.name.clone(),
-            command: server.argv.clone(),
+            command: server.endpoint.argv().to_vec(),
+            url: server.endpoint.url().map(str::to_owned),
             pin: state_of(server, pin),
             tools: pin.map_or(0, |pin| pin.tools.len()),
             path: project.sources().get(server.span.source).path.to_string(),
@@ -129,7 +133,7 @@ pub fn list_servers(project: &Project) -> Vec<ServerView> {
 fn state_of(server: &McpServer, pin: Option<&McpPin>) -> PinState {
     match pin {
         None => PinState::NotPinned,
-        Some(pin) if pin.argv != server.argv => PinState::OtherCommand,
+        Some(pin) if pin.endpoint != server.endpoint => PinState::OtherCommand,
         Some(_) => PinState::Pinned,
     }
 }
@@ -167,7 +171,7 @@ pub async fn pin_server(project: &Project, name: &str) -> Result<Pinned, Service
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => McpLock::default(),
         Err(error) => return Err(refused(error.to_string())),
     };
-    let pin = McpPin::new(server.argv.clone(), (*declared).clone());
+    let pin = McpPin::new(server.endpoint.clone(), (*declared).clone());
     let tools = pin.tools.iter().map(|tool| shown(name, tool)).collect();
     let earlier = lock.servers.insert(server.name.clone(), pin);
     let changes = earlier.as_ref().map(|earlier| earlier.changes(&declared)).unwrap_or_default();
@@ -208,8 +212,8 @@ pub async fn call_server(
 /// The servers that cannot be used as they are, each with what is wrong and the fix.
 pub(super) fn problems_of_servers(project: &Project) -> Vec<(String, String, String)> {
     let problem = |view: ServerView| {
-        let program = view.command.first().cloned().unwrap_or_default();
-        if !exists(project, &program) {
+        let program = view.command.first();
+        if let Some(program) = program.filter(|program| !exists(project, program)) {
             let help = "install the program, or correct `command` of the server".to_owned();
             return Some((view.name, format!("the program `{program}` does not exist"), help));
         }
@@ -259,7 +263,9 @@ async fn declared_now(
     let asked = async {
         let place = ServerPlace::of(&processes).await?;
         let connection = connect(server, place, &secrets).await?;
-        connection.tools().await.map_err(|fault| fault.failure(&server.name))
+        let tools = connection.tools().await.map_err(|fault| fault.failure(&server.name));
+        connection.close().await;
+        tools
     };
     let declared = asked.await;
     let declared =

@@ -26,7 +26,7 @@ pub(in crate::definition) fn with_server(
     let namespace = |problem| ToolNamespace::of_server(name, problem);
     match pinned.get(name) {
         None => tools.with_namespace(namespace(Some(NamespaceProblem::NotPinned))),
-        Some(pin) if pin.argv != server.argv => {
+        Some(pin) if pin.endpoint != server.endpoint => {
             tools.with_namespace(namespace(Some(NamespaceProblem::OtherCommand)))
         }
         Some(pin) => tools.with_namespace(namespace(None)).with(pin.tools.iter().cloned()),

@@ -1,7 +1,7 @@
 //! [`McpLock`]: the lock file of servers, `.kb/mcp.lock`.
 
 use super::declaration::{ToolDeclaration, is_server_name};
-use crate::definition::model::PinnedTools;
+use crate::definition::model::{PinnedTools, ServerEndpoint};
 use kb_base::value::{Digest, Json, JsonMap};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,8 @@ pub struct McpLock {
 /// What is pinned of a server: who it is and what it declared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpPin {
-    /// Program and arguments.
-    pub argv: Vec<String>,
+    /// How it is reached.
+    pub endpoint: ServerEndpoint,
     /// The tools, by name.
     pub tools: Vec<ToolDeclaration>,
 }
@@ -40,9 +40,9 @@ pub enum ToolChange {
 
 impl McpPin {
     /// A pin of these tools.
-    pub fn new(argv: Vec<String>, mut tools: Vec<ToolDeclaration>) -> McpPin {
+    pub fn new(endpoint: ServerEndpoint, mut tools: Vec<ToolDeclaration>) -> McpPin {
         tools.sort_by(|a, b| a.name().cmp(b.name()));
-        McpPin { argv, tools }
+        McpPin { endpoint, tools }
     }
 
     /// The differences of what a server declares now, by name of the tool.
@@ -73,7 +73,10 @@ impl McpPin {
             Json::Object(json)
         };
         let tools: Vec<Json> = self.tools.iter().map(tool).collect();
-        json!({"command": self.argv, "tools": tools})
+        match &self.endpoint {
+            ServerEndpoint::Command(argv) => json!({"command": argv, "tools": tools}),
+            ServerEndpoint::Url(url) => json!({"url": url, "tools": tools}),
+        }
     }
 }
 
@@ -128,7 +131,7 @@ impl McpLock {
     pub(in crate::definition) fn tools(&self) -> BTreeMap<String, PinnedTools> {
         let pinned = |(name, pin): (&String, &McpPin)| {
             let tools = pin.tools.iter().map(|tool| Arc::new(tool.spec(name))).collect();
-            (name.clone(), PinnedTools { argv: pin.argv.clone(), tools })
+            (name.clone(), PinnedTools { endpoint: pin.endpoint.clone(), tools })
         };
         self.servers.iter().map(pinned).collect()
     }
@@ -145,10 +148,16 @@ fn read_pin(name: &str, pin: &Json) -> Result<McpPin, String> {
     if !is_server_name(name) {
         return Err(format!("`{}` is not the name of a server", name.escape_debug()));
     }
-    let wrong = || format!("`{name}` has no `command` or no `tools`");
-    let argv: Option<Vec<String>> = pin.get("command").and_then(|argv| {
+    let wrong = || format!("`{name}` has no `command`, no `url` or no `tools`");
+    let command = pin.get("command").and_then(|argv| {
         argv.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
     });
+    let url = pin.get("url").and_then(Json::as_str).map(str::to_owned);
+    let endpoint = match (command, url) {
+        (Some(argv), None) => ServerEndpoint::Command(argv),
+        (None, Some(url)) => ServerEndpoint::Url(url),
+        (Some(_), Some(_)) | (None, None) => return Err(wrong()),
+    };
     let tools = pin.get("tools").and_then(Json::as_array).ok_or_else(wrong)?;
     let tools = tools.iter().map(|tool| {
         let declared =
@@ -169,7 +178,7 @@ fn read_pin(name: &str, pin: &Json) -> Result<McpPin, String> {
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(format!("`{name}` has two tools of the same name"));
     }
-    Ok(McpPin::new(argv.ok_or_else(wrong)?, tools))
+    Ok(McpPin::new(endpoint, tools))
 }
 
 #[cfg(test)]
@@ -184,8 +193,12 @@ mod tests {
 
     #[test]
     fn a_lock_is_read_as_it_was_written() {
-        let pin = McpPin::new(vec!["db".to_owned()], vec![tool("b", "B."), tool("a", "A.")]);
-        let lock = McpLock { servers: [("db".to_owned(), pin)].into() };
+        let command = ServerEndpoint::Command(vec!["db".to_owned()]);
+        let pin = McpPin::new(command, vec![tool("b", "B."), tool("a", "A.")]);
+        let remote = ServerEndpoint::Url("https://mcp.example.com/mcp".to_owned());
+        let remote = McpPin::new(remote, vec![tool("a", "A!")]);
+        let servers = [("db".to_owned(), pin), ("remote".to_owned(), remote)].into();
+        let lock = McpLock { servers };
         assert_eq!(McpLock::parse(&lock.text()).unwrap(), lock);
         let edited = lock.text().replace("B.", "B, and mail it.");
         assert!(McpLock::parse(&edited).unwrap_err().contains("was edited"));
@@ -198,7 +211,8 @@ mod tests {
 
     #[test]
     fn each_difference_is_named() {
-        let pin = McpPin::new(Vec::new(), vec![tool("a", "A."), tool("b", "B."), tool("c", "C.")]);
+        let command = ServerEndpoint::Command(Vec::new());
+        let pin = McpPin::new(command, vec![tool("a", "A."), tool("b", "B."), tool("c", "C.")]);
         let now = [tool("a", "A."), tool("b", "B!"), tool("d", "D.")];
         let found: Vec<String> = pin.changes(&now).iter().map(ToString::to_string).collect();
         assert_eq!(found, ["`b` has another description", "`c` is missing", "`d` is new"]);

@@ -72,7 +72,8 @@ impl Catalog {
     /// The server with this name, if what is pinned of it is what its command declared.
     pub fn pinned_server(&self, name: &str) -> Option<PinnedServer> {
         let server = self.servers.get(name)?.clone();
-        let pin = self.lock.servers.get(name).filter(|pin| pin.argv == server.argv)?.clone();
+        let pin =
+            self.lock.servers.get(name).filter(|pin| pin.endpoint == server.endpoint)?.clone();
         Some(PinnedServer { server, pin })
     }
 

@@ -6,13 +6,15 @@ use kb_base::diagnostic::Span;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A program that offers tools by the Model Context Protocol on its standard input and output.
+/// A server that offers tools by the Model Context Protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServer {
     /// The name; its tools are `mcp:NAME:TOOL`.
     pub name: String,
-    /// Program and arguments, which are also its identity in the lock file.
-    pub argv: Vec<String>,
+    /// How it is reached, which is also its identity in the lock file.
+    pub endpoint: ServerEndpoint,
+    /// The bearer token of a server with a URL: `env:NAME`, `file:PATH`, or the name of a secret of the settings.
+    pub token: Option<String>,
     /// Variables of the process, in addition to those of all processes.
     pub env: Vec<(String, ServerValue)>,
     /// The network that the process can use.
@@ -29,6 +31,33 @@ pub struct McpServer {
     pub span: Span,
 }
 
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerEndpoint {
+    /// Program and arguments of a process that is spoken to on its standard input and output.
+    Command(Vec<String>),
+    /// The address of a server that is spoken to over Streamable HTTP.
+    Url(String),
+}
+
+impl ServerEndpoint {
+    /// Program and arguments; empty for a URL.
+    pub fn argv(&self) -> &[String] {
+        match self {
+            ServerEndpoint::Command(argv) => argv,
+            ServerEndpoint::Url(_) => &[],
+        }
+    }
+
+    /// The address; `None` for a command.
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            ServerEndpoint::Command(_) => None,
+            ServerEndpoint::Url(url) => Some(url),
+        }
+    }
+}
+
 /// The value of a variable of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerValue {
@@ -38,17 +67,17 @@ pub enum ServerValue {
     Secret(String),
 }
 
-/// The tools that are pinned for a command.
+/// The tools that are pinned of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PinnedTools {
-    /// Program and arguments of the server that declared them.
-    pub argv: Vec<String>,
+    /// How the server that declared them was reached.
+    pub endpoint: ServerEndpoint,
     /// Their entries in the catalog of tools.
     pub tools: Vec<Arc<ToolSpec>>,
 }
 
 impl McpServer {
-    /// Whether both start the same process with the same rights and limits, wherever they are written.
+    /// Whether both mean the same server with the same rights and limits, wherever they are written.
     pub fn is_same(&self, other: &McpServer) -> bool {
         McpServer { span: other.span, ..self.clone() } == *other
     }

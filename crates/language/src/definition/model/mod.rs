@@ -41,7 +41,7 @@ pub use for_each::{ForEach, ItemSource, Matrix, OnItemError};
 pub use gate::{ClaimPolicy, FailurePolicy, InconclusivePolicy, Undecided, Verify};
 pub use hook::{Hook, HookEvent};
 pub use located::{Located, LocatedMap};
-pub use mcp::{McpServer, PinnedTools, ServerValue};
+pub use mcp::{McpServer, PinnedTools, ServerEndpoint, ServerValue};
 pub use memory::MemoryUse;
 pub use network::NetworkAccess;
 pub use not_yet::NotYet;

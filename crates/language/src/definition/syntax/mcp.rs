@@ -5,7 +5,9 @@ use super::{Decoder, Fields, Node};
 use crate::definition::keys::KeyType::{self, Choice, Integer, Map, MapOf, OneOf, Pattern, Text};
 use crate::definition::keys::{KeyRule, choice_table, keys};
 use crate::definition::mcp::{is_server_name, with_server};
-use crate::definition::model::{Located, McpServer, NetworkAccess, ServerValue, Specialist};
+use crate::definition::model::{
+    Located, McpServer, NetworkAccess, ServerEndpoint, ServerValue, Specialist,
+};
 use crate::definition::notify::{is_reference, is_url};
 use crate::toolspec::ToolNamespace;
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -28,8 +30,10 @@ keys! {
         /// Further arguments.
         args: Vec<String> = "args", example("[--verbose]");
         /// Address of a server that is spoken to over HTTP.
-        _url: Option<String> = "url" as Pattern("^https?://") => url, example("http://localhost:3000"), run_refused;
-        /// How the server is spoken to; `http` and `sse` are not supported yet.
+        url: Option<String> = "url" as Pattern("^https?://") => url, example("https://mcp.example.com/mcp");
+        /// Bearer token of a server with a `url`: `env:NAME`, `file:PATH` or `{{secrets.NAME}}`.
+        token: Option<String> = "token" as Text => token, example("env:TICKETS_TOKEN");
+        /// How the server is spoken to: on its standard input and output, or over Streamable HTTP (`http`, `sse`).
         over_http: Option<bool> = "transport" as Choice(SERVER_TRANSPORT_NAMES) => over_http,
             default("`stdio`, or `http` with a `url`");
         /// Variables of the process. A value is a text, `env:NAME`, `file:PATH` or `{{secrets.NAME}}`.
@@ -180,7 +184,7 @@ fn bad_name(name: &str, span: kb_base::diagnostic::Span, decoder: &mut Decoder) 
     decoder.push(Diagnostic::error(Code::BAD_ID, span, message).help(help));
 }
 
-/// A server; `None` for one with errors, and for one that is spoken to over HTTP.
+/// A server; `None` for one with errors.
 fn server(
     own: ServerKeys,
     fields: &Fields<'_>,
@@ -191,7 +195,7 @@ fn server(
     if command == url {
         if !fields.was_meant(&["command", "url"]) {
             let message = format!("the MCP server `{name}` needs exactly one of `command`, `url`");
-            let help = "write `command: [PROGRAM, ARGUMENT]`";
+            let help = "write `command: [PROGRAM, ARGUMENT]` or `url: https://HOST/PATH`";
             decoder.push(Diagnostic::error(Code::MISSING_KEY, fields.span, message).help(help));
         }
         return None;
@@ -203,11 +207,32 @@ fn server(
         decoder.bad_value(fields.span, message, help);
         return None;
     }
-    let mut argv = own.command.filter(|argv| !argv.is_empty())?;
-    argv.extend(own.args);
+    let foreign: &[&str] = if url { &["args", "env", "network"] } else { &["token"] };
+    if let Some(key) = foreign.iter().find(|key| fields.get(key).is_some()) {
+        let (has, needs) = if url { ("url", "command") } else { ("command", "url") };
+        let message = format!("the MCP server `{name}` has `{key}`, which needs a `{needs}`");
+        decoder.bad_value(fields.span, message, format!("take out `{key}` or `{has}`"));
+        return None;
+    }
+    let endpoint = match own.url {
+        Some(url) => ServerEndpoint::Url(url),
+        None => {
+            let mut argv = own.command.filter(|argv| !argv.is_empty())?;
+            argv.extend(own.args);
+            ServerEndpoint::Command(argv)
+        }
+    };
+    if own.token.is_some() && endpoint.url().is_some_and(|url| !protects_token(url)) {
+        let message =
+            format!("`token` of the MCP server `{name}` would be sent without encryption");
+        let help = "write an address that begins with `https://`".to_owned();
+        decoder.bad_value(fields.span, message, help);
+        return None;
+    }
     Some(McpServer {
         name: name.to_owned(),
-        argv,
+        endpoint,
+        token: own.token,
         env: own.env,
         network: own.network,
         start_timeout: own.start_timeout,
@@ -220,11 +245,43 @@ fn server(
 
 fn url(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
     let text = decoder.text(node, key)?;
-    if !is_url(text) {
-        let help = "write the whole address, such as `http://localhost:3000`".to_owned();
-        decoder.bad_value(node.span, format!("`{text}` is not a URL"), help);
+    if text.contains("{{") {
+        let message = "`url` of an MCP server cannot contain placeholders";
+        let help = "the address is the identity of the server in `.kb/mcp.lock`; write it out";
+        decoder.push(Diagnostic::error(Code::VALUE_AS_CODE, node.span, message).help(help));
+        return None;
+    }
+    let host = host_of(text);
+    if !is_url(text) || host.is_none_or(|host| host.is_empty() || host.contains('@')) {
+        // A user name and password do not belong into a message.
+        let message = "`url` is not the address of a server".to_owned();
+        let help = "write the whole address without a user name, such as `https://HOST/mcp`; a `token` is a key of \
+                    its own"
+            .to_owned();
+        decoder.bad_value(node.span, message, help);
+        return None;
     }
     Some(text.to_owned())
+}
+
+/// Host and port of a URL, with what is before them; `None` if it has none.
+fn host_of(url: &str) -> Option<&str> {
+    url.split_once("://")?.1.split(['/', '?', '#', '\\']).next()
+}
+
+/// Whether a token can be sent to this address: it is encrypted, or stays on this machine.
+fn protects_token(url: &str) -> bool {
+    let host = host_of(url).unwrap_or_default();
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let bare =
+        host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(bare, _)| bare);
+    url.starts_with("https://") || matches!(bare, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// A bearer token, which is never written in a definition itself.
+fn token(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
+    let text = decoder.text(node, key)?;
+    if is_reference(text) { Some(text.to_owned()) } else { secret_name(text, node, decoder) }
 }
 
 fn over_http(node: &Node, key: &str, decoder: &mut Decoder) -> Option<bool> {

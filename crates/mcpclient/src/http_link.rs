@@ -1,0 +1,239 @@
+//! [`HttpLink`]: requests to a server over Streamable HTTP.
+
+use crate::fault::Fault;
+use crate::server::{answer_to, cancelled, is_list_change};
+use crate::sse::Events;
+use kb_base::value::{Failure, Json};
+use kb_http::{HttpClient, HttpError, HttpRequest, HttpStream, shown_url};
+use kb_jsonrpc::{Answer, Incoming, notification};
+use serde_json::json;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// Maximum size of what a server sends for a request.
+const RESPONSE_BYTES: u64 = 8 << 20;
+/// How long a server has for a message without an answer.
+const NOTICE: Duration = Duration::from_secs(5);
+
+/// A server at an address. Dropping it ends the session, if the process lives long enough.
+pub(crate) struct HttpLink(Arc<Remote>);
+
+struct Remote {
+    client: HttpClient,
+    url: String,
+    token: Option<String>,
+    /// Time for the head of a response and for each part of its body.
+    wait: Duration,
+    agreed: Mutex<Agreed>,
+    next: AtomicU64,
+    is_over: AtomicBool,
+    has_changed: Arc<AtomicBool>,
+    /// Messages of dropped requests that are being sent.
+    leaving: Mutex<JoinSet<()>>,
+}
+
+/// What the server said in its answer to `initialize`.
+#[derive(Clone, Default)]
+struct Agreed {
+    session: Option<String>,
+    version: Option<String>,
+}
+
+impl HttpLink {
+    /// A server that was not spoken to yet. `has_changed` is set when it says that its tools have changed.
+    pub(crate) fn new(
+        client: HttpClient,
+        (url, token): (String, Option<String>),
+        wait: Duration,
+        has_changed: Arc<AtomicBool>,
+    ) -> HttpLink {
+        let (agreed, is_over) = (Mutex::default(), AtomicBool::new(false));
+        let next = AtomicU64::new(1);
+        let leaving = Mutex::default();
+        let remote =
+            Remote { client, url, token, wait, agreed, next, is_over, has_changed, leaving };
+        HttpLink(Arc::new(remote))
+    }
+
+    /// Whether the session, if there is one, is not known to be over.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.0.is_over.load(Ordering::Acquire)
+    }
+
+    /// The version of the protocol that later requests name.
+    pub(crate) fn agreed(&self, version: &str) {
+        self.0.agreed.lock().unwrap_or_else(PoisonError::into_inner).version =
+            Some(version.to_owned());
+    }
+
+    /// Sends a request and waits for its answer. Dropping the future cancels the request.
+    pub(crate) async fn request(&self, method: &str, params: Json) -> Result<Answer, Fault> {
+        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        // `initialize` cannot be cancelled.
+        let can_cancel = self.0.agreed().version.is_some();
+        let mut waiting = Waiting { remote: &self.0, id, is_over: !can_cancel };
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let answer = self.0.exchange(id, method, message.to_string()).await;
+        waiting.is_over = true;
+        answer
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn notify(&self, method: &str) {
+        self.0.post_notice(notification(method, &json!({}))).await;
+    }
+
+    /// Waits until the server has been told of the requests that were dropped.
+    pub(crate) async fn settle(&self) {
+        let leaving =
+            std::mem::take(&mut *self.0.leaving.lock().unwrap_or_else(PoisonError::into_inner));
+        leaving.join_all().await;
+    }
+
+    /// Ends the session.
+    pub(crate) async fn close(&self) {
+        self.settle().await;
+        self.0.delete().await;
+    }
+}
+
+impl Drop for HttpLink {
+    fn drop(&mut self) {
+        let remote = self.0.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { remote.delete().await });
+        }
+    }
+}
+
+impl Remote {
+    fn agreed(&self) -> Agreed {
+        self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn send(&self, method: &str, body: Option<String>, wait: Duration) -> Sent {
+        let Agreed { session, version } = self.agreed();
+        let mut headers = vec![("accept", "application/json, text/event-stream".to_owned())];
+        let token = self.token.as_ref().map(|token| format!("Bearer {}", token.trim()));
+        headers.extend(token.map(|token| ("authorization", token)));
+        headers.extend(session.map(|session| ("mcp-session-id", session)));
+        headers.extend(version.map(|version| ("mcp-protocol-version", version)));
+        headers.extend(body.as_ref().map(|_| ("content-type", "application/json".to_owned())));
+        let request = HttpRequest {
+            method: method.to_owned(),
+            url: self.url.clone(),
+            headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            query: Vec::new(),
+            body: body.map(Json::String),
+            timeout: Some(wait),
+        };
+        self.client.stream_once(&request, RESPONSE_BYTES).await
+    }
+
+    async fn exchange(&self, id: u64, method: &str, message: String) -> Result<Answer, Fault> {
+        let mut response =
+            self.send("POST", Some(message), self.wait).await.map_err(|error| fault_of(&error))?;
+        let status = response.status();
+        if let Some(target) = response.header("location").filter(|_| (300..400).contains(&status)) {
+            let target = shown_url(target);
+            let why = format!("it redirects to `{target}`, and redirects are not followed");
+            return Err(Fault::Broken(why));
+        }
+        let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
+        if status == 404 && self.agreed().session.is_some() {
+            self.is_over.store(true, Ordering::Release);
+            return Err(Fault::Ended("it ended the session".to_owned(), String::new()));
+        }
+        if method == "initialize" && status == 200 {
+            let session = response.header("mcp-session-id").map(str::to_owned);
+            self.agreed.lock().unwrap_or_else(PoisonError::into_inner).session = session;
+        }
+        if status == 200 && kind.starts_with("text/event-stream") {
+            return self.streamed(id, response).await;
+        }
+        if !kind.starts_with("application/json") {
+            return Err(Fault::Status(status, kind));
+        }
+        let mut body = Vec::new();
+        while let Some(part) = next_part(&mut response).await? {
+            body.extend(part);
+        }
+        match Incoming::of(&String::from_utf8_lossy(&body)) {
+            Incoming::Answer(own, answer) if own == id => Ok(answer),
+            Incoming::Answer(..)
+            | Incoming::Request(..)
+            | Incoming::Notification(..)
+            | Incoming::Noise => Err(Fault::Status(status, kind)),
+        }
+    }
+
+    /// Reads a stream of events up to the answer to the request with this id.
+    async fn streamed(&self, id: u64, mut response: HttpStream) -> Result<Answer, Fault> {
+        let mut events = Events::default();
+        while let Some(part) = next_part(&mut response).await? {
+            for data in events.take(&part) {
+                match Incoming::of(&data) {
+                    Incoming::Answer(own, answer) if own == id => return Ok(answer),
+                    // The first event of a server that can resume has no message.
+                    Incoming::Answer(..) | Incoming::Noise => {}
+                    Incoming::Request(id, method, _) => {
+                        self.post_notice(answer_to(&id, &method)).await;
+                    }
+                    Incoming::Notification(method, _) => {
+                        if is_list_change(&method) {
+                            self.has_changed.store(true, Ordering::Release);
+                        }
+                    }
+                }
+            }
+        }
+        Err(Fault::Broken("its stream of events ended without the answer".to_owned()))
+    }
+
+    /// Sends a message that has no answer. Whether it arrived is noticed by the next request.
+    async fn post_notice(&self, message: String) {
+        let _ = self.send("POST", Some(message), NOTICE).await;
+    }
+
+    /// Ends the session once. A server may refuse that (405).
+    async fn delete(&self) {
+        if !self.is_over.swap(true, Ordering::AcqRel) && self.agreed().session.is_some() {
+            let _ = self.send("DELETE", None, NOTICE).await;
+        }
+    }
+}
+
+type Sent = Result<HttpStream, HttpError>;
+
+async fn next_part(response: &mut HttpStream) -> Result<Option<Vec<u8>>, Fault> {
+    response.next(&CancellationToken::new()).await.map_err(|error| fault_of(&error))
+}
+
+fn fault_of(error: &HttpError) -> Fault {
+    let Failure { message, help, .. } = error.failure();
+    Fault::NotReached(message, help)
+}
+
+/// Cancels a request whose caller does not wait any more.
+struct Waiting<'a> {
+    remote: &'a Arc<Remote>,
+    id: u64,
+    is_over: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let (method, params) = cancelled(self.id);
+        let (remote, message) = (self.remote.clone(), notification(method, &params));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let mut leaving = self.remote.leaving.lock().unwrap_or_else(PoisonError::into_inner);
+            leaving.spawn_on(async move { remote.post_notice(message).await }, &runtime);
+        }
+    }
+}

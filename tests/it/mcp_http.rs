@@ -1,0 +1,153 @@
+//! Tools of MCP servers over Streamable HTTP: sessions, tokens, redirects, and servers that change or break the protocol.
+
+mod server;
+
+use crate::scratch::{Said, Scratch, until};
+use serde_json::{Value, json};
+use server::{Mode, Server};
+
+const TOKEN: &str = "hunter2-hunter2-hunter2";
+
+/// A project with the server `far`, which has these keys more.
+fn project(server: &Server, more: &str) -> Scratch {
+    let host = format!("127.0.0.1:{}", server.port);
+    let settings = format!(
+        "tools: {{http: {{allowPrivate: ['{host}']}}}}\n\
+         mcp: {{servers: {{far: {{url: 'http://{host}/mcp'{more}}}}}}}\n"
+    );
+    let clerk = "schema: kb.specialist/1\nid: clerk\nrole: You ask.\ntools: ['mcp:far:*']\n";
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps:\n  \
+        - {id: a, specialist: clerk, task: Ask., verify: {maxReworks: 0, expectChanges: false}}\n";
+    Scratch::new(&[
+        (".kb/kb.config.yml", &settings),
+        (".kb/specialists/clerk.yml", clerk),
+        ("playbooks/p.yml", playbook),
+    ])
+}
+
+fn kb(scratch: &Scratch, args: &[&str]) -> Said {
+    scratch.kb_with(args, |command| {
+        command.env("FAR_TOKEN", TOKEN);
+    })
+}
+
+fn call(scratch: &Scratch, tool: &str) -> Said {
+    kb(scratch, &["mcp", "call", &format!("mcp:far:{tool}"), "--input", "{}"])
+}
+
+/// Runs a specialist that calls these tools; what was said, and the code of each call.
+fn run(scratch: &Scratch, tools: &[&str]) -> (Said, Vec<String>) {
+    let turn = |tool| json!({"calls": [{"tool": format!("mcp:far:{tool}"), "args": {}}]});
+    let mut turns: Vec<Value> = tools.iter().map(turn).collect();
+    turns.push(json!({"output": {"summary": "Asked."}}));
+    let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
+    scratch.write("script.json", &script.to_string());
+    let args = ["playbook", "run", "p", "--script", "script.json", "--json"];
+    kb(scratch, &args).code(3).says(&["requires approval"]);
+    scratch.kb(&["run", "cancel", "@last"]);
+    let said = kb(scratch, &[&args[..], &["--yes"]].concat());
+    let audit = scratch.json(&["run", "audit", "@last", "--json"]);
+    let code = |call: &Value| call["code"].as_str().unwrap_or("-").to_owned();
+    (said, audit.as_array().unwrap().iter().map(code).collect())
+}
+
+#[test]
+fn a_tool_of_a_server_over_http_is_pinned_and_called() {
+    for mode in [Mode::Json, Mode::Events] {
+        let server = Server::start(mode);
+        let scratch = project(&server, ", token: 'env:FAR_TOKEN'");
+        kb(&scratch, &["mcp", "list"]).code(0).says(&["http://127.0.0.1:", "not pinned"]);
+        kb(&scratch, &["mcp", "pin", "far"]).code(0).says(&["mcp:far:token", "pinned 2 tools"]);
+        assert!(scratch.read(".kb/mcp.lock").contains("\"url\": \"http://127.0.0.1:"));
+        let listed = ["-", "s1", "s1", "s1", "s1"];
+        let asked = ["initialize", "notifications/initialized", "tools/list", "tools/list", "-"];
+        let expected: Vec<String> = std::iter::zip(asked, listed)
+            .map(|(asked, session)| {
+                let method = if asked == "-" { "DELETE" } else { "POST" };
+                let version = if session == "-" { "-" } else { "2025-06-18" };
+                format!("{method} {asked} {session} {version} Bearer {TOKEN}")
+            })
+            .collect();
+        // Answers to `ping` have no method.
+        let own = |request: &String| !request.starts_with("POST - ");
+        let requests: Vec<String> = server.requests().into_iter().filter(own).collect();
+        assert_eq!(requests, expected, "{mode:?}");
+        let pings = server.requests().len() - requests.len();
+        assert_eq!(pings, if mode == Mode::Events { 3 } else { 0 }, "{mode:?}");
+
+        let said = call(&scratch, "token").code(0);
+        assert!(said.out.contains("«secret:") && !said.out.contains("hunter2"), "{}", said.out);
+        kb(&scratch, &["doctor"]).says(&["1 pinned server"]);
+    }
+}
+
+#[test]
+fn a_run_calls_a_server_over_http_until_its_tools_change() {
+    let server = Server::start(Mode::Json);
+    let scratch = project(&server, ", token: 'env:FAR_TOKEN'");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    let (said, codes) = run(&scratch, &["token", "grow", "token"]);
+    assert_eq!(codes, ["-", "-", "KB1308"], "{}", said.out);
+    assert!(!said.out.contains("hunter2") && !said.err.contains("hunter2"), "{}", said.out);
+    assert!(said.out.contains("`send_everything` is new"), "{}", said.out);
+}
+
+#[test]
+fn a_session_that_the_server_forgot_is_begun_again_and_compared_with_the_pin() {
+    let server = Server::start(Mode::Forgets);
+    let scratch = project(&server, "");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    assert_eq!(run(&scratch, &["token", "token", "grow", "token"]).1, ["-", "-", "-", "KB1308"]);
+    let begun = server.requests().iter().filter(|asked| asked.contains(" initialize ")).count();
+    assert_eq!(begun, 5, "one for the pin, one for each call: {:?}", server.requests());
+}
+
+#[test]
+fn servers_that_break_the_protocol_over_http_are_refused() {
+    for (mode, code, why) in [
+        (Mode::Redirects, "KB1307", "it redirects to `http://127.0.0.1:9/evil`"),
+        (Mode::Refuses, "KB1307", "HTTP status 401"),
+        (Mode::Page, "KB1307", "with the content type `text/html`"),
+        (Mode::Breaks, "KB1307", "ended without the answer"),
+    ] {
+        let server = Server::start(mode);
+        let scratch = project(&server, ", token: 'env:FAR_TOKEN'");
+        let said = kb(&scratch, &["mcp", "pin", "far"]).code(2).says(&[code, why]);
+        assert!(!said.err.contains("hunter2") && !scratch.has(".kb/mcp.lock"), "{mode:?}");
+    }
+    let server = Server::start(Mode::Json);
+    let scratch = project(&server, "");
+    let settings = scratch.read(".kb/kb.config.yml");
+    let (_, closed) = settings.split_once('\n').unwrap();
+    scratch.write(".kb/kb.config.yml", closed);
+    kb(&scratch, &["mcp", "tools", "far"]).code(2).says(&["not public", "allowPrivate"]);
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_cancelled_at_the_server() {
+    let server = Server::start(Mode::Hangs);
+    let scratch = project(&server, ", timeout: 300ms");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    call(&scratch, "token").code(1).says(&["KB1309", "did not answer a call within 300ms"]);
+    let is_cancelled = |asked: &String| asked.starts_with("POST notifications/cancelled s2 ");
+    until("the server is told", || server.requests().iter().any(is_cancelled));
+}
+
+#[test]
+fn definitions_that_would_reveal_a_token_or_mean_nothing_are_refused() {
+    for (keys, why) in [
+        ("url: 'http://mcp.example.com/mcp', token: 'env:T'", "would be sent without encryption"),
+        ("url: 'http://localhost.evil.example/mcp', token: 'env:T'", "without encryption"),
+        ("url: 'https://mcp.example.com/mcp', token: abc", "refers to no secret"),
+        ("url: 'https://me:abc@mcp.example.com/mcp'", "is not the address of a server"),
+        ("url: 'https://mcp.example.com/{{secrets.T}}'", "cannot contain placeholders"),
+        ("url: 'https://mcp.example.com/mcp', args: [a]", "has `args`, which needs a `command`"),
+        ("command: [a], token: 'env:T'", "has `token`, which needs a `url`"),
+        ("command: [a], transport: http", "does not fit"),
+    ] {
+        let settings = format!("mcp: {{servers: {{far: {{{keys}}}}}}}\n");
+        let scratch = Scratch::new(&[(".kb/kb.config.yml", &settings)]);
+        kb(&scratch, &["mcp", "list"]).code(2).says(&[why]);
+    }
+}

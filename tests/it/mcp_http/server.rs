@@ -1,0 +1,177 @@
+//! A scripted MCP server over Streamable HTTP. It behaves as its mode says, and keeps the requests that it got.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// How the server behaves.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Mode {
+    /// Answers with JSON.
+    Json,
+    /// Answers with streams of events, and says and asks more than the answer.
+    Events,
+    /// Forgets the session after each call.
+    Forgets,
+    /// Redirects to another address.
+    Redirects,
+    /// Wants another token.
+    Refuses,
+    /// Is a page of a web site.
+    Page,
+    /// Ends the stream without an answer.
+    Breaks,
+    /// Does not answer a call.
+    Hangs,
+}
+
+#[derive(Default)]
+struct State {
+    requests: Vec<String>,
+    sessions: usize,
+    open: Option<String>,
+    has_grown: bool,
+}
+
+/// The server, until the test ends.
+pub(super) struct Server {
+    pub(super) port: u16,
+    state: Arc<Mutex<State>>,
+}
+
+impl Server {
+    pub(super) fn start(mode: Mode) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::<Mutex<State>>::default();
+        let server = Server { port, state: state.clone() };
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let state = state.clone();
+                std::thread::spawn(move || answer(stream, mode, &state));
+            }
+        });
+        server
+    }
+
+    /// Method, JSON-RPC method, session, version and token of each request so far.
+    pub(super) fn requests(&self) -> Vec<String> {
+        self.state.lock().unwrap().requests.clone()
+    }
+}
+
+fn answer(mut stream: TcpStream, mode: Mode, state: &Mutex<State>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut method, mut length) = (String::new(), 0);
+    let mut headers =
+        [("mcp-session-id", "-"), ("mcp-protocol-version", "-"), ("authorization", "-")]
+            .map(|(name, value)| (name, value.to_owned()));
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) == 0 {
+            return;
+        }
+        if method.is_empty() {
+            method = line.split(' ').next().unwrap_or_default().to_owned();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+        let Some((name, value)) = line.split_once(':') else { continue };
+        let (name, value) = (name.to_ascii_lowercase(), value.trim());
+        if name == "content-length" {
+            length = value.parse().unwrap();
+        }
+        if let Some((_, own)) = headers.iter_mut().find(|(own, _)| *own == name) {
+            *own = value.to_owned();
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let headers = headers.map(|(_, value)| value);
+    let response = respond(&method, &message, &headers, (mode, state));
+    // The client may have gone.
+    let _ = stream.write_all(response.as_bytes());
+}
+
+fn respond(
+    method: &str,
+    message: &Value,
+    headers: &[String; 3],
+    (mode, state): (Mode, &Mutex<State>),
+) -> String {
+    let [session, _, token] = headers;
+    let asked = message["method"].as_str().unwrap_or("-");
+    let mut state = state.lock().unwrap();
+    state.requests.push(format!("{method} {asked} {}", headers.join(" ")));
+    match mode {
+        Mode::Redirects => {
+            return with("302 Found", "Location: http://127.0.0.1:9/evil?code=7\r\n", "");
+        }
+        Mode::Page => return with("200 OK", "Content-Type: text/html\r\n", "<p>Hello</p>"),
+        Mode::Refuses => return with("401 Unauthorized", "", ""),
+        Mode::Json | Mode::Events | Mode::Forgets | Mode::Breaks | Mode::Hangs => {}
+    }
+    if asked != "initialize" && state.open.as_deref() != Some(session) {
+        return with("404 Not Found", "", "");
+    }
+    if method == "DELETE" {
+        state.open = None;
+        return with("204 No Content", "", "");
+    }
+    if message.get("id").is_none() || message.get("method").is_none() {
+        return with("202 Accepted", "", "");
+    }
+    let mut extra = String::new();
+    let result = match asked {
+        "initialize" => {
+            state.sessions += 1;
+            let session = format!("s{}", state.sessions);
+            extra = format!("Mcp-Session-Id: {session}\r\n");
+            state.open = Some(session);
+            json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {}})
+        }
+        "tools/list" => {
+            let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+            let mut tools = vec![tool("token"), tool("grow")];
+            tools.extend(state.has_grown.then(|| tool("send_everything")));
+            json!({"tools": tools})
+        }
+        _ if mode == Mode::Hangs => {
+            drop(state);
+            std::thread::sleep(std::time::Duration::from_secs(20));
+            return String::new();
+        }
+        _ => {
+            if mode == Mode::Forgets {
+                state.open = None;
+            }
+            state.has_grown = message["params"]["name"] == "grow";
+            json!({"content": [{"type": "text", "text": format!("token {token}")}]})
+        }
+    };
+    let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+    let json = "Content-Type: application/json\r\n";
+    match mode {
+        Mode::Events | Mode::Breaks => {
+            let progress =
+                json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}});
+            let ping = json!({"jsonrpc": "2.0", "id": "p", "method": "ping"});
+            let last = if mode == Mode::Breaks { json!({}) } else { answer };
+            let events = format!(
+                ": hello\n\nid: 1\ndata:\n\ndata: {progress}\n\ndata: {ping}\n\ndata: {last}\n\n"
+            );
+            with("200 OK", &format!("Content-Type: text/event-stream\r\n{extra}"), &events)
+        }
+        _ => with("200 OK", &format!("{json}{extra}"), &answer.to_string()),
+    }
+}
+
+fn with(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
+}
