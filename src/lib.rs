@@ -52,7 +52,7 @@
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`jsonrpc`] | `jsonrpc` | JSON-RPC lines with a program of others: requests, answers, limits | value, process |
 //! | [`http`] | `http` | the HTTP client, address rules, redirects | diagnostic, value |
-//! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process, jsonrpc |
+//! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process, jsonrpc, http |
 //! | [`code`] (pure) | `code` | definitions and usages in source files, by the syntax trees of seven languages | – |
 //! | [`knowledge`] | `knowledge` | retrieval: search terms, the parts of a file, the index of the project files | value, database, code |
 //! | [`learning`] (pure) | `learning` | what attempts of specialists came to, with bounds, and what follows from it | value |

@@ -30,7 +30,7 @@ pub struct ServerStart<'a> {
 
 /// What is started or spoken to.
 pub enum ServerReach {
-    /// A process.
+    /// A program that is started in a sandbox and ends with the connection.
     Process {
         /// Program and arguments.
         argv: Vec<String>,
@@ -41,7 +41,7 @@ pub enum ServerReach {
         /// The values of its variables.
         env: Vec<(String, String)>,
     },
-    /// An address.
+    /// A server that runs elsewhere.
     Http {
         /// Sends requests under the address rules.
         client: HttpClient,

@@ -1,7 +1,7 @@
 //! [`HttpLink`]: requests to a server over Streamable HTTP.
 
 use crate::fault::Fault;
-use crate::server::{answer_to, cancelled, is_list_change};
+use crate::replies::{answer_to, cancelled, is_list_change};
 use crate::sse::Events;
 use kb_base::value::{Failure, Json};
 use kb_http::{HttpClient, HttpError, HttpRequest, HttpStream, shown_url};
@@ -86,7 +86,7 @@ impl HttpLink {
         self.0.post_notice(notification(method, &json!({}))).await;
     }
 
-    /// Waits until the server has been told of the requests that were dropped.
+    /// Waits until the server knows which requests were dropped.
     pub(crate) async fn settle(&self) {
         let leaving =
             std::mem::take(&mut *self.0.leaving.lock().unwrap_or_else(PoisonError::into_inner));

@@ -12,6 +12,7 @@ mod handshake;
 mod http_link;
 mod listing;
 mod output;
+mod replies;
 mod server;
 mod sse;
 

@@ -3,9 +3,10 @@
 use crate::era::Era;
 use crate::fault::Fault;
 use crate::http_link::HttpLink;
+use crate::replies::{answer_to, cancelled, is_list_change};
 use kb_base::value::Json;
 use kb_http::HttpClient;
-use kb_jsonrpc::{Answer, Answerer, Channel, NO_METHOD, RemoteError, refusal, result};
+use kb_jsonrpc::{Answer, Answerer, Channel, RemoteError};
 use kb_process::Session;
 use serde_json::json;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl Server {
         }
     }
 
-    /// Waits until a server at an address has been told of the requests that were dropped.
+    /// Waits until a server at an address knows which requests were dropped.
     pub(crate) async fn settle(&self) {
         match &self.link {
             Link::Process(_) => {}
@@ -110,12 +111,6 @@ impl Server {
     }
 }
 
-/// The notification for a request whose caller does not wait any more.
-pub(crate) fn cancelled(id: u64) -> (&'static str, Json) {
-    let params = json!({"requestId": id, "reason": "the caller does not wait any more"});
-    ("notifications/cancelled", params)
-}
-
 /// What servers may ask and tell.
 struct Client {
     has_changed: Arc<AtomicBool>,
@@ -131,19 +126,4 @@ impl Answerer for Client {
             self.has_changed.store(true, Ordering::Release);
         }
     }
-}
-
-/// The line that answers a request of a server.
-pub(crate) fn answer_to(id: &Json, method: &str) -> String {
-    match method {
-        "ping" => result(id, &json!({})),
-        // No person is asked: what a server wants to know belongs into the arguments of its tool.
-        "elicitation/create" => result(id, &json!({"action": "decline"})),
-        _ => refusal(id, NO_METHOD, "this client does not offer the method"),
-    }
-}
-
-/// Whether a notification says that the tools have changed.
-pub(crate) fn is_list_change(method: &str) -> bool {
-    method == "notifications/tools/list_changed"
 }
