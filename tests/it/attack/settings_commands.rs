@@ -321,9 +321,15 @@ fn models_do_not_write_what_the_settings_read_a_value_from() {
         "notify: [{webhook: {url: 'https://example.org/', secret: file:conf/token}}]\n",
         "mcp: {servers: {s: {command: [mcp-s], env: {URL: 'file:conf/token'}}}}\n",
         "agents: {mine: {command: [mine, --acp], env: {URL: 'file:conf/token'}}}\n",
+        "role: r\nagent: {command: [mine, --acp], env: {URL: 'file:conf/token'}}\n",
     ] {
         let work = WORK.replace("verify:", "onError: continue, verify:");
-        let scratch = project(settings, &work);
+        let scratch = project(if settings.starts_with("role") { "" } else { settings }, &work);
+        if settings.starts_with("role") {
+            // No step of this run has it: a later run can.
+            let other = format!("schema: kb.specialist/1\nid: other\n{settings}");
+            scratch.write(".kb/specialists/other.yml", &other);
+        }
         scratch.write(
             ".kb/specialists/worker.yml",
             &SPECIALIST.replace("[fs:write]", "[fs:write, shell:exec]"),

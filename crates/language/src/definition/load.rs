@@ -305,10 +305,9 @@ impl Loader {
     /// Leaves out definitions that share an id, because it is unclear which one is meant.
     fn finish(mut self) -> (Catalog, Vec<Diagnostic>) {
         self.finish_servers();
-        let mut catalog = Catalog {
-            settings: Arc::new(self.settings.map(|(settings, _)| settings).unwrap_or_default()),
-            ..Catalog::default()
-        };
+        let mut settings = self.settings.map(|(own, _)| own).unwrap_or_default();
+        settings.add_files_of(self.specialists.iter());
+        let mut catalog = Catalog { settings: Arc::new(settings), ..Catalog::default() };
         let specialists = self.specialists.into_iter();
         let specialists =
             specialists.map(|found| (found.id.clone(), found.path.clone(), found.span, found));

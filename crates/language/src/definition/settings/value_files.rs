@@ -1,8 +1,8 @@
 //! The files from which the settings read values.
 
 use super::{SecretSource, Settings};
-use crate::definition::ServerValue;
 use crate::definition::notify::NotifyTarget;
+use crate::definition::{ServerValue, Specialist};
 
 /// The file that a reference names.
 pub(crate) fn file_of_reference(reference: &str) -> Option<&str> {
@@ -18,7 +18,8 @@ pub(crate) fn file_of_value(value: &ServerValue) -> Option<&str> {
 }
 
 impl Settings {
-    /// The files that secrets, notifications, traces, servers and agents name by `file:`, as the author wrote them.
+    /// The files that secrets, notifications, traces, servers and agents name by `file:`, as the author wrote them; those of
+    /// specialists included, whichever playbook uses them.
     pub fn value_files(&self) -> Vec<&str> {
         let of_secrets = self.secrets.values().filter_map(|source| match source {
             SecretSource::File(path) => Some(path.as_str()),
@@ -37,6 +38,17 @@ impl Settings {
         let servers = self.mcp.values().flat_map(|server| &server.env);
         let agents = self.agents.values().flat_map(|agent| &agent.env);
         let env = servers.chain(agents).filter_map(|(_, value)| file_of_value(value));
-        of_secrets.chain(references).chain(env).collect()
+        let of_specialists = self.of_specialists.iter().map(String::as_str);
+        of_secrets.chain(references).chain(env).chain(of_specialists).collect()
+    }
+
+    /// Adds the files that the agents and servers of specialists name: a later run can start them.
+    pub(crate) fn add_files_of<'s>(&mut self, specialists: impl Iterator<Item = &'s Specialist>) {
+        let files = specialists.flat_map(|specialist| {
+            let servers = specialist.mcp_servers.iter().flat_map(|server| &server.env);
+            let agent = specialist.agent.iter().flat_map(|agent| &agent.env);
+            servers.chain(agent).filter_map(|(_, value)| file_of_value(value))
+        });
+        self.of_specialists.extend(files.map(str::to_owned));
     }
 }
