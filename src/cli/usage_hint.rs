@@ -71,6 +71,10 @@ fn unknown_option(error: &clap::Error, words: &[&str]) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
+    let is_run = matches!(words, ["playbook" | "workflow", "run" | "plan", ..]);
+    if is_run && !option.starts_with('-') && is_assignment(option) {
+        return Some(format!("parameters have an option: `--param {option}`"));
+    }
     if !TRIAL.contains(&option.trim_start_matches('-')) {
         return None;
     }
@@ -87,6 +91,12 @@ fn unknown_option(error: &clap::Error, words: &[&str]) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether a word is `NAME=VALUE`.
+fn is_assignment(word: &str) -> bool {
+    let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && is_name(name))
 }
 
 #[cfg(test)]
@@ -146,6 +156,14 @@ mod tests {
             );
         }
         assert_eq!(unknown_command(&["serv"], true, &Kb::command()), None);
+    }
+
+    #[test]
+    fn a_parameter_without_its_option_is_named() {
+        let words = ["playbook", "run", "x", "w=1"].map(str::to_owned);
+        let parsed = Kb::command().try_get_matches_from(["kb"].into_iter().chain(words.iter().map(String::as_str)));
+        let hint = usage_hint(&parsed.unwrap_err(), &words, &Kb::command());
+        assert_eq!(hint.as_deref(), Some("parameters have an option: `--param w=1`"));
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub(in crate::cli) fn text(
         format!("{} {}: {}", paint(WARNING, "warning"), plain(instance), plain(text))
     }));
     out.extend(verdicts(summary));
+    out.extend((!summary.unproven.is_empty()).then(|| row("unproven", UNPROVEN)));
     let assessments = summary.assessments.iter();
     out.extend(assessments.map(|(step, found)| row("judge", &format!("{}: {found}", plain(step)))));
     out.extend(files(summary));
@@ -110,6 +111,10 @@ fn failures(program: &str, run: &str, summary: &RunSummary, with_output: bool) -
     }
     lines
 }
+
+/// What a person can do about steps whose gate did not pass.
+const UNPROVEN: &str =
+    "the record does not show all that these steps report; `--strict` makes that exit code 1, more checks prove more";
 
 fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let took = summary.began.zip(summary.last).map(|(from, to)| to.since(from).as_millis() as u64);

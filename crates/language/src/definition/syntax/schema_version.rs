@@ -13,7 +13,10 @@ impl Decoder {
                     fields.span,
                     format!("{what} has no `schema`"),
                 )
-                .help(format!("add `schema: {expected}` as the first line")),
+                .help(format!(
+                    "add `schema: {expected}` as the first line; `kb playbook import FILE` translates a file of another \
+                     tool"
+                )),
             );
             return;
         };
