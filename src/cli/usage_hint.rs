@@ -161,7 +161,8 @@ mod tests {
     #[test]
     fn a_parameter_without_its_option_is_named() {
         let words = ["playbook", "run", "x", "w=1"].map(str::to_owned);
-        let parsed = Kb::command().try_get_matches_from(["kb"].into_iter().chain(words.iter().map(String::as_str)));
+        let parsed = Kb::command()
+            .try_get_matches_from(["kb"].into_iter().chain(words.iter().map(String::as_str)));
         let hint = usage_hint(&parsed.unwrap_err(), &words, &Kb::command());
         assert_eq!(hint.as_deref(), Some("parameters have an option: `--param w=1`"));
     }

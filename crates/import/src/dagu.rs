@@ -61,7 +61,8 @@ pub(super) fn convert_document(
         if !crons.is_empty() && index == 0 {
             draft.set("on", Out::map(vec![("schedule", Out::texts(&crons))]));
             if !crons.iter().any(|cron| cron.contains("TZ=")) {
-                let text = "`schedule` is in UTC here, and in the zone of the server in Dagu: add `zone`";
+                let text =
+                    "`schedule` is in UTC here, and in the zone of the server in Dagu: add `zone`";
                 draft.hint(schedule.line, text);
             }
         }

@@ -113,8 +113,7 @@ fn failures(program: &str, run: &str, summary: &RunSummary, with_output: bool) -
 }
 
 /// What a person can do about steps whose gate did not pass.
-const UNPROVEN: &str =
-    "the record does not show all that these steps report; `--strict` makes that exit code 1, more checks prove more";
+const UNPROVEN: &str = "the record does not show all that these steps report; `--strict` makes that exit code 1, more checks prove more";
 
 fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let took = summary.began.zip(summary.last).map(|(from, to)| to.since(from).as_millis() as u64);

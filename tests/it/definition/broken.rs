@@ -115,7 +115,7 @@ fn syntax_errors_say_what_to_do() {
     insta::assert_snapshot!(said("name: !custom x\n"), @"error KB0111 1:15 tags are not supported | quote the value if it starts with a literal `!`");
     insta::assert_snapshot!(said("<<: {a: b}\nid: p\n"), @"
     error KB0111 1:1 merge keys (`<<`) are not supported | write the keys out, or use `defaults:` for keys that all steps share
-    error KB0113 2:1 a playbook has no `schema` | add `schema: kb.playbook/1` as the first line
+    error KB0113 2:1 a playbook has no `schema` | add `schema: kb.playbook/1` as the first line; `kb playbook import FILE` translates a file of another tool
     error KB0108 2:1 a playbook has no `steps` | add `steps:`
     ");
     insta::assert_snapshot!(said("id: p\n---\nid: q\n"), @"error KB0111 2:1 a second document in one file | write one definition per file: move the text after `---` to another file");

@@ -137,7 +137,7 @@ fn the_schema_is_checked() {
         let text = format!("{schema}id: p\nsteps: [{{id: a, run: echo}}]\n");
         said(FileRole::Playbook, "playbooks/p.yml", text).1
     };
-    insta::assert_snapshot!(said(""), @"error KB0113 1:1 a playbook has no `schema` | add `schema: kb.playbook/1` as the first line");
+    insta::assert_snapshot!(said(""), @"error KB0113 1:1 a playbook has no `schema` | add `schema: kb.playbook/1` as the first line; `kb playbook import FILE` translates a file of another tool");
     insta::assert_snapshot!(said("schema: kb.playbook/2\n"), @"error KB0113 1:9 `kb.playbook/2` is not supported by this version of `kb` | update `kb`, or write `kb.playbook/1`");
     insta::assert_snapshot!(said("schema: playbook\n"), @"error KB0113 1:9 unknown schema `playbook` | write `kb.playbook/1`");
 }

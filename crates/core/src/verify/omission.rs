@@ -173,7 +173,8 @@ impl<'a> Coverage<'a> {
         let is_denied = |path: &&str| {
             let is_claimed = claims.iter().any(|claim| claim.path == **path);
             let of_all = kinds.contains(&ClaimKind::Changed);
-            self.is_meant(path) && (of_all || kinds.contains(&self.kind(path)) && !is_claimed)
+            (self.is_meant(path) || self.is_new_file(path))
+                && (of_all || kinds.contains(&self.kind(path)) && !is_claimed)
         };
         let path = self.changes.changed().find(is_denied)?;
         Some(Finding::inconclusive(format!(
@@ -210,6 +211,14 @@ impl<'a> Coverage<'a> {
             let text = call.args.get("command").map(Json::to_string).unwrap_or_default();
             call.process.is_none() || existed && is_written_by_hand(name) || text.contains(name)
         })
+    }
+
+    /// Whether a file is new that no program keeps for itself, such as what a generator writes.
+    fn is_new_file(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        self.kind(path) == ClaimKind::Created
+            && is_written_by_hand(name)
+            && !self.changes.is_cache(path)
     }
 
     /// The calls of the last attempt that changed a path.

@@ -220,3 +220,29 @@ fn only_the_named_files_are_those_of_the_sentence() {
         ],
     );
 }
+
+#[test]
+fn an_empty_list_beside_a_new_file_of_a_command_is_doubt() {
+    let made = |path: &str, by: &str| {
+        Step::over(&[("src/calc.py", CALC)]).run(by, 0).changing(path, Some("x = 1\n"))
+    };
+    for report in [
+        json!({"created": [], "commands": ["make docs"]}),
+        json!({"created": [], "modified": [], "deleted": [], "commands": ["make docs"]}),
+    ] {
+        doubted(&made("docs/index.md", "make docs"), &report);
+        doubted(&made("src/gen/version.py", "make docs"), &report);
+    }
+    let edited = Step::fixed().run("python3 tools/gen.py", 0).changing("src/x.py", Some("x\n"));
+    doubted(&edited, &json!({"modified": ["src/calc.py"], "created": []}));
+}
+
+#[test]
+fn a_cache_that_ignores_itself_is_no_change_beside_no_changes() {
+    let step = Step::over(&[("src/calc.py", CALC)])
+        .run("ruff check .", 0)
+        .changing(".ruff_cache/.gitignore", Some("*\n"))
+        .changing(".ruff_cache/CACHEDIR.TAG", Some("x\n"));
+    let (verdict, reason) = step.verdict(&json!({"noChanges": true, "commands": ["ruff check ."]}));
+    assert_ne!(verdict, Failed, "{reason}");
+}

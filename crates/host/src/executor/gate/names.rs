@@ -18,7 +18,7 @@ pub(super) struct Material {
     task: String,
     /// What it was told, and the results of calls that succeeded.
     known: Vec<String>,
-    /// Arguments and results of calls that failed.
+    /// Arguments of calls, and results of those that failed.
     failed: Vec<String>,
     /// Whether these are all.
     whole: bool,
@@ -33,7 +33,11 @@ impl Material {
         for call in trace {
             let result = received.results.get(&call.id).map(|result| json_strings(result));
             match call.status {
-                InvocationStatus::Success => known.extend(result),
+                // What a call only asked about is not known to be there.
+                InvocationStatus::Success => {
+                    known.extend(result);
+                    failed.push(json_strings(&call.args));
+                }
                 InvocationStatus::Failed
                 | InvocationStatus::Timeout
                 | InvocationStatus::Denied

@@ -132,7 +132,8 @@ pub(crate) fn checks(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<Check
 
 fn check(node: &Node, decoder: &mut Decoder) -> Option<Check> {
     if let Some(text) = node.as_text() {
-        let help = format!("a command is `{{command: [sh, -c, {text:?}]}}`, a file is `{{file: PATH}}`");
+        let help =
+            format!("a command is `{{command: [sh, -c, {text:?}]}}`, a file is `{{file: PATH}}`");
         let message = "a check takes a map, found a text";
         decoder.push(Diagnostic::error(Code::WRONG_TYPE, node.span, message).help(help));
         return None;
