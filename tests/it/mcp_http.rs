@@ -94,12 +94,15 @@ fn a_run_calls_a_server_over_http_until_its_tools_change() {
 
 #[test]
 fn a_session_that_the_server_forgot_is_begun_again_and_compared_with_the_pin() {
-    let server = Server::start(Mode::Forgets);
-    let scratch = project(&server, "");
-    kb(&scratch, &["mcp", "pin", "far"]).code(0);
-    assert_eq!(run(&scratch, &["token", "token", "grow", "token"]).1, ["-", "-", "-", "KB1308"]);
-    let begun = server.requests().iter().filter(|asked| asked.contains(" initialize ")).count();
-    assert_eq!(begun, 5, "one for the pin, one for each call: {:?}", server.requests());
+    for mode in [Mode::Forgets, Mode::Disowns] {
+        let server = Server::start(mode);
+        let scratch = project(&server, "");
+        kb(&scratch, &["mcp", "pin", "far"]).code(0);
+        let ended = run(&scratch, &["token", "token", "grow", "token"]).1;
+        assert_eq!(ended, ["-", "-", "-", "KB1308"], "{mode:?}");
+        let begun = server.requests().iter().filter(|asked| asked.contains(" initialize ")).count();
+        assert_eq!(begun, 5, "one for the pin, one for each call: {:?}", server.requests());
+    }
 }
 
 #[test]

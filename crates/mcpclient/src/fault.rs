@@ -19,8 +19,8 @@ pub enum Fault {
     Ended(String, String),
     /// Its address was not reached: why, and the fix if it is known.
     NotReached(String, Option<String>),
-    /// It answered with an HTTP status and a content type that are no answer to the request.
-    Status(u16, String),
+    /// It answered with an HTTP status, a content type and a message that are no answer to the request.
+    Status(u16, String, String),
     /// It does not read what is sent to it.
     NotRead,
     /// It broke the protocol or a limit.
@@ -58,17 +58,20 @@ impl Fault {
                 let failure = not_started(format!("was not reached: {}", one_line(why, SHOWN)));
                 Failure { help: help.clone(), ..failure }
             }
-            Fault::Status(status, kind) => {
-                let kind = match kind.is_empty() {
-                    true => "without a content type".to_owned(),
-                    false => format!("with the content type `{}`", one_line(kind, SHOWN)),
+            Fault::Status(status, kind, said) => {
+                let kind = match (said.is_empty(), kind.is_empty()) {
+                    (false, _) => format!("and says: {}", one_line(said, SHOWN)),
+                    (true, true) => "without a content type".to_owned(),
+                    (true, false) => format!("with the content type `{}`", one_line(kind, SHOWN)),
                 };
                 let message = format!(
                     "the MCP server `{server}` is not usable: it answered with the HTTP status {status} {kind}"
                 );
                 let help = match status {
                     401 | 403 => "check `token` of the server",
-                    _ => "check `url` of the server",
+                    500..600 => "try again later; the server reports a fault of its own",
+                    _ if said.is_empty() => "check `url` of the server",
+                    _ => "check `url` and `token` of the server",
                 };
                 Failure::new(Code::MCP_ANSWER, message).help(help)
             }

@@ -154,19 +154,24 @@ impl Remote {
         if status == 200 && kind.starts_with("text/event-stream") {
             return self.streamed(id, response).await;
         }
+        // Some servers answer an unknown session so: the next request begins another one.
+        if status == 400 && self.agreed().session.is_some() {
+            self.is_over.store(true, Ordering::Release);
+        }
         if !kind.starts_with("application/json") {
-            return Err(Fault::Status(status, kind));
+            return Err(Fault::Status(status, kind, String::new()));
         }
         let mut body = Vec::new();
         while let Some(part) = next_part(&mut response).await? {
             body.extend(part);
         }
-        match Incoming::of(&String::from_utf8_lossy(&body)) {
+        let text = String::from_utf8_lossy(&body);
+        match Incoming::of(&text) {
             Incoming::Answer(own, answer) if own == id => Ok(answer),
             Incoming::Answer(..)
             | Incoming::Request(..)
             | Incoming::Notification(..)
-            | Incoming::Noise => Err(Fault::Status(status, kind)),
+            | Incoming::Noise => Err(Fault::Status(status, kind, error_of(&text))),
         }
     }
 
@@ -204,6 +209,12 @@ impl Remote {
             let _ = self.send("DELETE", None, NOTICE).await;
         }
     }
+}
+
+/// The message of an error that answers no request; empty without one.
+fn error_of(body: &str) -> String {
+    let body: Json = serde_json::from_str(body).unwrap_or_default();
+    body["error"]["message"].as_str().unwrap_or_default().to_owned()
 }
 
 type Sent = Result<HttpStream, HttpError>;

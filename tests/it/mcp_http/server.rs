@@ -14,6 +14,8 @@ pub(super) enum Mode {
     Events,
     /// Forgets the session after each call.
     Forgets,
+    /// The same, and answers an unknown session with the status 400 and an error without an id.
+    Disowns,
     /// Redirects to another address.
     Redirects,
     /// Wants another token.
@@ -112,10 +114,17 @@ fn respond(
         }
         Mode::Page => return with("200 OK", "Content-Type: text/html\r\n", "<p>Hello</p>"),
         Mode::Refuses => return with("401 Unauthorized", "", ""),
-        Mode::Json | Mode::Events | Mode::Forgets | Mode::Breaks | Mode::Hangs => {}
+        Mode::Json | Mode::Events | Mode::Forgets | Mode::Disowns | Mode::Breaks | Mode::Hangs => {}
     }
     if asked != "initialize" && state.open.as_deref() != Some(session) {
-        return with("404 Not Found", "", "");
+        let error =
+            json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "No valid session"}});
+        return match mode {
+            Mode::Disowns => {
+                with("400 Bad Request", "Content-Type: application/json\r\n", &error.to_string())
+            }
+            _ => with("404 Not Found", "", ""),
+        };
     }
     if method == "DELETE" {
         state.open = None;
@@ -145,7 +154,7 @@ fn respond(
             return String::new();
         }
         _ => {
-            if mode == Mode::Forgets {
+            if [Mode::Forgets, Mode::Disowns].contains(&mode) {
                 state.open = None;
             }
             state.has_grown = message["params"]["name"] == "grow";
