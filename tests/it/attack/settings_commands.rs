@@ -320,8 +320,10 @@ fn models_do_not_write_what_the_settings_read_a_value_from() {
         "notify: [{webhook: {url: file:conf/token}}]\n",
         "notify: [{webhook: {url: 'https://example.org/', secret: file:conf/token}}]\n",
         "mcp: {servers: {s: {command: [mcp-s], env: {URL: 'file:conf/token'}}}}\n",
+        "mcp: {servers: {s: {url: 'https://mcp.example.org/', token: 'file:conf/token'}}}\n",
         "agents: {mine: {command: [mine, --acp], env: {URL: 'file:conf/token'}}}\n",
         "role: r\nagent: {command: [mine, --acp], env: {URL: 'file:conf/token'}}\n",
+        "role: r\nmcpServers: [{name: s, url: 'https://mcp.example.org/', token: 'file:conf/token'}]\n",
     ] {
         let work = WORK.replace("verify:", "onError: continue, verify:");
         let scratch = project(if settings.starts_with("role") { "" } else { settings }, &work);

@@ -18,6 +18,7 @@ impl Plan {
         let params = self.playbook.params.iter().filter(|param| param.kind == ParamType::Secret);
         let defaults = params.filter_map(|param| param.default.as_ref()?.as_str());
         let of_env = env.filter_map(|(_, value)| file_of_value(value));
-        defaults.filter_map(file_of_reference).chain(of_env).collect()
+        let tokens = self.servers.iter().filter_map(|own| own.server.token.as_deref());
+        defaults.chain(tokens).filter_map(file_of_reference).chain(of_env).collect()
     }
 }

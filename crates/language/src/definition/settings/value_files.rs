@@ -38,6 +38,8 @@ impl Settings {
         let servers = self.mcp.values().flat_map(|server| &server.env);
         let agents = self.agents.values().flat_map(|agent| &agent.env);
         let env = servers.chain(agents).filter_map(|(_, value)| file_of_value(value));
+        let tokens = self.mcp.values().filter_map(|server| server.token.as_deref());
+        let env = env.chain(tokens.filter_map(file_of_reference));
         let of_specialists = self.of_specialists.iter().map(String::as_str);
         of_secrets.chain(references).chain(env).chain(of_specialists).collect()
     }
@@ -47,7 +49,9 @@ impl Settings {
         let files = specialists.flat_map(|specialist| {
             let servers = specialist.mcp_servers.iter().flat_map(|server| &server.env);
             let agent = specialist.agent.iter().flat_map(|agent| &agent.env);
-            servers.chain(agent).filter_map(|(_, value)| file_of_value(value))
+            let tokens = specialist.mcp_servers.iter().filter_map(|server| server.token.as_deref());
+            let tokens = tokens.filter_map(file_of_reference);
+            servers.chain(agent).filter_map(|(_, value)| file_of_value(value)).chain(tokens)
         });
         self.of_specialists.extend(files.map(str::to_owned));
     }
