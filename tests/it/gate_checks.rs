@@ -2,7 +2,7 @@
 
 use crate::running::Start;
 use crate::scratch::Scratch;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -166,6 +166,49 @@ fn a_check_that_needs_the_start_of_a_step_is_refused_in_a_gate_step() {
     }
     let scratch = project("    run: \"true\"\n    verify: {checks: [{diff: {onyl: [a]}}]}\n");
     scratch.kb(&["playbook", "validate"]).code(2).says(&["`onyl`", "only"]);
+}
+
+/// The author counts a part of the tests; a report about the tests is about all of them.
+#[test]
+fn a_check_that_runs_a_part_of_the_tests_leaves_a_claim_about_them_open() {
+    let test = |body: &str| {
+        format!(
+            "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        {body}\n"
+        )
+    };
+    for (more, named, expected) in [
+        (&["tests.test_a"][..], false, "inconclusive"),
+        (&["tests.test_a"][..], true, "passed"),
+        (&[][..], false, "failed"),
+    ] {
+        let argv = [&["python3", "-m", "unittest"][..], more].concat();
+        let check = json!({"command": argv, "tests": {"minCount": 1}});
+        let playbook = json!({"schema": "kb.playbook/1", "id": "p", "steps": [
+            {"id": "w", "agent": "writer", "task": "x", "verify": {"maxReworks": 0, "checks": [check]}}]});
+        let settings = match named {
+            true => "testCommands: ['python3 -m unittest tests.test_a']\n",
+            false => "testCommands: ['make verify']\n",
+        };
+        let write = json!({"tool": "fs:write", "args": {"path": "a.py", "content": "x = 1\n"}});
+        let output = json!({"created": ["a.py"], "testResult": "passed", "summary": "Done."});
+        let script = json!({"schema": "kb.script/1", "steps": {"w": [{"calls": [write]}, {"output": output}]}});
+        let scratch = Scratch::new(&[
+            (".kb/playbooks/p.yml", &playbook.to_string()),
+            (".kb/kb.config.yml", settings),
+            (
+                ".kb/specialists/writer.yml",
+                "schema: kb.specialist/1\nid: writer\nrole: x\ntools: [fs:write]\n",
+            ),
+            ("script.yml", &script.to_string()),
+            ("tests/__init__.py", ""),
+            ("tests/test_a.py", &test("pass")),
+            ("tests/test_b.py", &test("self.fail()")),
+        ]);
+        let said = scratch.kb(&["playbook", "run", "p", "--script", "script.yml"]);
+        assert!(said.code <= 1, "{said:?}");
+        let shown = scratch.json(&["run", "show", "@last", "--json"]);
+        assert_eq!(shown["steps"][0]["verdict"], expected, "{argv:?} {named}: {shown:#}");
+    }
 }
 
 /// Its own limit or that of the step stops it. Nothing is proven then.

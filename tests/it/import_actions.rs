@@ -122,6 +122,30 @@ fn a_job_that_calls_a_workflow_becomes_a_child_run() {
     assert_eq!(scratch.read("after"), "a-Linux 3\n");
 }
 
+/// GitHub does not distinguish small and capital letters.
+#[test]
+fn texts_are_compared_without_their_case() {
+    let text = r#"name: folds
+on: {workflow_dispatch: {inputs: {msg: {type: string, default: "Skip CI"}, env: {type: string, default: Prod}}}}
+jobs:
+  z:
+    runs-on: ubuntu-latest
+    steps:
+      - {if: "!contains(inputs.msg, 'skip ci')", run: touch wrong-contains}
+      - {if: "inputs.env != 'prod'", run: touch wrong-differs}
+      - {if: "!startsWith(inputs.msg, 'skip')", run: touch wrong-starts}
+      - {if: "!endsWith(inputs.msg, 'ci')", run: touch wrong-ends}
+      - {if: "!contains(fromJSON('[\"PROD\"]'), inputs.env)", run: touch wrong-list}
+      - {if: "inputs.env == 'prod' && contains(inputs.msg, 'SKIP') && inputs.msg != ''", run: touch right}
+"#;
+    let (scratch, _) = imported(&[("folds.yml", text)]);
+    scratch.kb(&["playbook", "run", "folds"]).code(0);
+    assert!(scratch.has("right"));
+    for name in ["contains", "differs", "starts", "ends", "list"] {
+        assert!(!scratch.has(&format!("wrong-{name}")), "{name}");
+    }
+}
+
 #[test]
 fn a_called_workflow_that_was_not_imported_fails_its_step() {
     let files =

@@ -112,6 +112,10 @@ fn compare(
             };
         }
     }
+    if ["==", "!="].contains(&sign) && has_case(left) && has_case(right) {
+        let (left, right) = (folded(left, scope)?.at(JOIN), folded(right, scope)?.at(JOIN));
+        return Ok(Lowered::new(format!("{left} {sign} {right}"), COMPARISON));
+    }
     // An output is a text, which GitHub converts.
     let is_output = |node: &Node| node.path().is_some_and(|path| path.contains(&"outputs"));
     let side = |node: &Node, other: &Node| match node {
@@ -122,6 +126,39 @@ fn compare(
     };
     let text = format!("{} {sign} {}", side(left, right)?, side(right, left)?);
     Ok(Lowered::new(text, COMPARISON))
+}
+
+/// Whether small and capital letters, which GitHub does not distinguish, can differ in a value.
+fn has_case(node: &Node) -> bool {
+    match node {
+        Node::Text(text) => text.to_lowercase() != text.to_uppercase(),
+        Node::Number(_) | Node::Bool(_) | Node::Null => false,
+        _ => true,
+    }
+}
+
+/// A text in small letters.
+fn folded(node: &Node, scope: &Scope) -> Result<Lowered, String> {
+    Ok(match node {
+        Node::Text(text) => Lowered::new(quoted(&text.to_lowercase()), VALUE),
+        node => {
+            let value = lower(node, scope)?.at(FILTER);
+            Lowered::new(format!("{value} | string | lower"), FILTER)
+        }
+    })
+}
+
+/// What `contains` searches, in small letters; nothing for a list that is computed.
+fn folded_list(node: &Node, scope: &Scope) -> Result<Lowered, String> {
+    match node {
+        Node::Call(function, arguments) => match (function.as_str(), arguments.as_slice()) {
+            ("fromjson", [Node::Text(text)]) if is_plain_list(text) => {
+                Ok(Lowered::new(text.trim().to_lowercase(), VALUE))
+            }
+            _ => Err("contains()".to_owned()),
+        },
+        node => folded(node, scope),
+    }
 }
 
 /// Whether a step or job ended with a result: `steps.ID.outcome`, `needs.ID.result`.
@@ -147,9 +184,21 @@ fn has_result(path: &[&str], result: &str, scope: &Scope) -> Result<Option<Lower
 fn call(function: &str, arguments: &[Node], scope: &Scope) -> Result<Lowered, String> {
     let of = |node: &Node, level: u8| Ok::<_, String>(lower(node, scope)?.at(level));
     Ok(match (function, arguments) {
+        ("contains", [list, item]) if has_case(item) => {
+            let (item, list) = (folded(item, scope)?.at(JOIN), folded_list(list, scope)?.at(JOIN));
+            Lowered::new(format!("{item} in {list}"), COMPARISON)
+        }
         ("contains", [list, item]) => {
             let text = format!("{} in {}", of(item, JOIN)?, of(list, JOIN)?);
             Lowered::new(text, COMPARISON)
+        }
+        ("startswith", [text, start]) if has_case(start) => {
+            let (text, start) = (folded(text, scope)?.at(FILTER), folded(start, scope)?.at(CHOICE));
+            Lowered::new(format!("{text} is startingwith({start})"), FILTER)
+        }
+        ("endswith", [text, end]) if has_case(end) => {
+            let (text, end) = (folded(text, scope)?.at(FILTER), folded(end, scope)?.at(CHOICE));
+            Lowered::new(format!("{text} is endingwith({end})"), FILTER)
         }
         ("startswith", [text, start]) => {
             let test = format!("{} is startingwith({})", of(text, FILTER)?, of(start, CHOICE)?);

@@ -347,7 +347,10 @@ impl Executed<'_> {
         // A repeated run refutes only what was understood.
         let repeated =
             repeated.filter(|found| claim.understood || found.verdict != Verdict::Failed);
-        let proven = claim.is_proven_by(&gate.criteria, facts).then(Finding::passed);
-        (proven.or(repeated).unwrap_or(finding), evidence)
+        // A part that passed leaves open what no recorded run shows.
+        let has_run = || runs.iter().any(|run| run.tests.is_some());
+        let shown = claim.shown_by_checks(gate, facts);
+        let shown = shown.filter(|own| own.verdict == Verdict::Passed || !has_run());
+        (shown.or(repeated).unwrap_or(finding), evidence)
     }
 }

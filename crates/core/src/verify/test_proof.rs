@@ -1,8 +1,9 @@
 //! The proof of a claim about test results: `testResult: passed` needs a recorded run of all tests that exited with 0
 //! and saw the files as the step left them.
 
-use super::check::{Criterion, Facts};
+use super::check::Facts;
 use super::finding::Finding;
+use super::gate::Gate;
 use super::later_edits::LaterEdits;
 use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
@@ -310,35 +311,48 @@ impl TestClaim {
         all.len() > 1 && self.counts.0 == Some(all.iter().sum())
     }
 
-    /// Whether a command check of the gate that ran the tests itself proves the claim.
-    pub(super) fn is_proven_by(self, criteria: &[Criterion], facts: &Facts<'_>) -> bool {
-        self.passed
-            && !self.integration
-            && criteria.iter().any(|criterion| {
-                let Some(command) = criterion.command() else { return false };
-                let Some(test) = facts.test_commands.read(&command.argv) else { return false };
-                let Some(Observation::Command(run)) = facts.observations.get(&command.query())
-                else {
-                    return false;
-                };
-                let counts = run.process.as_ref().and_then(|process| process.tests);
-                let fits = match counts {
-                    Some(counts) => {
-                        counts.failed == 0 && counts.ran() > 0 && !self.counts_differ(counts)
-                    }
-                    None => test.named && self.counts == (None, None),
-                };
-                // What the author calls the tests can be a part of them, and is not all of them then.
-                let usual = TestCommands::of([]);
-                let usual = usual.read(&command.argv);
-                let is_part = usual.is_some_and(|test| test.selection().is_some());
-                let whole = if is_part { test.named && !self.all } else { true };
-                run.ended == CommandEnd::Code(0)
-                    && fits
-                    && whole
-                    && test.hiding_option().is_none()
-                    && criterion.evaluate(facts).verdict == Verdict::Passed
-            })
+    /// What a command check of the gate that ran tests itself shows: that they passed, or only a part of them.
+    pub(super) fn shown_by_checks(self, gate: &Gate, facts: &Facts<'_>) -> Option<Finding> {
+        if !self.passed || self.integration {
+            return None;
+        }
+        // What the settings call the tests can be a part of them, and is not all of them then.
+        let declared = TestCommands::of(gate.test_commands.iter().map(String::as_str));
+        let usual = TestCommands::of([]);
+        let mut part = None;
+        for criterion in &gate.criteria {
+            let Some(command) = criterion.command() else { continue };
+            let Some(test) = facts.test_commands.read(&command.argv) else { continue };
+            let seen = facts.observations.get(&command.query());
+            let Some(Observation::Command(run)) = seen else { continue };
+            let counts = run.process.as_ref().and_then(|process| process.tests);
+            let fits = match counts {
+                Some(counts) => {
+                    counts.failed == 0 && counts.ran() > 0 && !self.counts_differ(counts)
+                }
+                None => test.named && self.counts == (None, None),
+            };
+            let passed = run.ended == CommandEnd::Code(0)
+                && fits
+                && test.hiding_option().is_none()
+                && criterion.evaluate(facts).verdict == Verdict::Passed;
+            if !passed {
+                continue;
+            }
+            let selected = usual.read(&command.argv);
+            let selected = selected.as_ref().and_then(|test| test.selection());
+            let is_declared = declared.read(&command.argv).is_some_and(|test| test.named);
+            match selected {
+                Some(argument) if !is_declared || self.all => {
+                    part = Some(format!(
+                        "tests are claimed to have passed, but the check `{}` may run a part of them (`{argument}`)",
+                        command.argv.join(" ")
+                    ));
+                }
+                _ => return Some(Finding::passed()),
+            }
+        }
+        part.map(Finding::inconclusive)
     }
 }
 
