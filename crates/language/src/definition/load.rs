@@ -306,7 +306,7 @@ impl Loader {
     fn finish(mut self) -> (Catalog, Vec<Diagnostic>) {
         self.finish_servers();
         let mut settings = self.settings.map(|(own, _)| own).unwrap_or_default();
-        settings.add_files_of(self.specialists.iter());
+        settings.add_files_of(&self.specialists, &self.playbooks);
         let mut catalog = Catalog { settings: Arc::new(settings), ..Catalog::default() };
         let specialists = self.specialists.into_iter();
         let specialists =

@@ -55,7 +55,6 @@ pub use notify::{NotifyEvent, NotifyHook, NotifyPlaybook, NotifyTarget, NotifyWe
 pub use schema::{Property, Schema, Violation};
 pub use script::{Script, ScriptCall, ScriptError, ScriptTurn, ScriptUsage};
 pub use settings::*;
-pub(crate) use settings::{file_of_reference, file_of_value};
 pub use step_texts::{StepTexts, content_digest};
 pub use syntax::step_key_scope;
 pub use test_file::{

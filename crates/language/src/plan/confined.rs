@@ -160,16 +160,9 @@ impl Facts {
         });
     }
 
-    /// The same where these steps are those that can write beside it.
-    pub(super) fn note_output_beside(
-        &mut self,
-        plan: &Plan,
-        planned: &PlanStep,
-        writers: &[StepIx],
-    ) {
-        self.note_output_if(planned, |facts| {
-            facts.has_foreign_output(plan, planned, &|ix| plan.beside(ix, writers))
-        });
+    /// The same for a step after those that can write; what can write beside it is not known yet.
+    pub(super) fn note_output_after_writers(&mut self, plan: &Plan, planned: &PlanStep) {
+        self.note_output_if(planned, |facts| facts.has_foreign_output(plan, planned, &|_| None));
     }
 
     fn note_output_if(&mut self, planned: &PlanStep, is_foreign: impl FnOnce(&Facts) -> bool) {

@@ -1,18 +1,13 @@
 //! Which steps of a plan will run their commands in the sandbox, as far as the definition says.
 
 use super::confined::{Confined, Facts, ForeignValue, Touched};
+use super::writers::WRITERS;
 use super::{Plan, PlanStep, StepIx};
-use crate::definition::{AuthorSandbox, MergePolicy, StepKind, TriggerSource};
+use crate::definition::{AuthorSandbox, TriggerSource};
 use kb_base::value::StepId;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
-
-/// A writer for each bit.
-type Mask = u64;
-
-/// The number of steps that could write before a step which are named.
-const WRITERS: usize = 20;
 
 /// Why the commands of a step will run in the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -37,7 +32,7 @@ impl Plan {
         let mut causes = vec![Vec::new(); self.steps().len()];
         let mut by_hand = Facts::default();
         let mut triggered = Facts { foreign_params: self.filled_by_payloads(), ..Facts::default() };
-        let mut once = self.writers_before(self.writers(&triggered));
+        let mut once = self.writers_before(&self.writers(&triggered).steps);
         for &ix in self.order() {
             let planned = self.step(ix);
             // A later pass of a loop reads what an earlier one left.
@@ -54,50 +49,6 @@ impl Plan {
             }
         }
         causes
-    }
-
-    /// The steps that can write to the files of a run what does not come from the author: those of specialists, and those
-    /// that may execute or write a foreign value. With a foreign parameter that no payload fills, all count as foreign.
-    fn writers(&self, facts: &Facts) -> &[StepIx] {
-        let filled = self.filled_by_payloads();
-        let (kind, params) = match () {
-            () if facts.foreign_params.is_empty() => (0, BTreeSet::new()),
-            () if facts.foreign_params.is_subset(&filled) => (1, filled),
-            () => (2, self.playbook().params.iter().map(|param| param.name.clone()).collect()),
-        };
-        self.writers[kind].get_or_init(|| self.find_writers(params))
-    }
-
-    /// Whether a step of the plan can write what does not come from the author, by what is known before the run.
-    pub fn has_writers(&self, facts: &Facts) -> bool {
-        !self.writers(facts).is_empty()
-    }
-
-    fn find_writers(&self, foreign_params: BTreeSet<String>) -> Vec<StepIx> {
-        let steps = self.order().iter().copied();
-        let mut writers: Vec<StepIx> =
-            steps.filter(|ix| self.step(*ix).has_writing_specialist()).collect();
-        loop {
-            let before = self.writers_before(&writers);
-            let mut facts = Facts { foreign_params: foreign_params.clone(), ..Facts::default() };
-            let known: BTreeSet<StepIx> = writers.iter().copied().collect();
-            let mut found = known.clone();
-            for &ix in self.order() {
-                let planned = self.step(ix);
-                if facts.may_execute_values(self, planned) {
-                    found.insert(ix);
-                }
-                let writer = before[ix.at()].first();
-                facts.touched =
-                    writer.map(|writer| Touched::by(self.step(*writer).step.id.clone()));
-                facts.note_output_beside(self, planned, &[]);
-                facts.touched = None;
-            }
-            if found.len() == known.len() {
-                return writers;
-            }
-            writers = found.into_iter().collect();
-        }
     }
 
     fn causes(
@@ -127,91 +78,12 @@ impl Plan {
         causes
     }
 
-    /// A step that can write what does not come from the author to the files of the project while a step executes: they do
-    /// not exclude each other by the lock of the workspace, or what it did elsewhere is merged.
-    pub fn writer_beside(&self, ix: StepIx, facts: &Facts) -> Option<StepId> {
-        self.beside(ix, self.writers(facts))
-    }
-
-    pub(super) fn beside(&self, ix: StepIx, writers: &[StepIx]) -> Option<StepId> {
-        let planned = self.step(ix);
-        if planned.isolation().is_some() {
-            return None;
-        }
-        let comes_last = |planned: &PlanStep| {
-            let is_early = planned.step.details().hook.as_ref().is_some_and(|hook| hook.is_early());
-            planned.is_finally() && !is_early
-        };
-        let overlaps = |writer: &PlanStep| match writer.isolation() {
-            Some(own) => own.merge != MergePolicy::None,
-            None => !(planned.locks_workspace() && writer.locks_workspace()),
-        };
-        let first = writers.iter().copied().find(|other| {
-            let writer = self.step(*other);
-            *other != ix
-                && comes_last(writer) == comes_last(planned)
-                && overlaps(writer)
-                && !self.follows(ix, *other)
-                && !self.follows(*other, ix)
-        });
-        first.map(|writer| self.step(writer).step.id.clone())
-    }
-
-    /// Whether a step only starts after another one.
-    fn follows(&self, ix: StepIx, other: StepIx) -> bool {
-        let (mut open, mut seen) = (vec![ix], BTreeSet::new());
-        while let Some(at) = open.pop() {
-            let before = self.dependencies(at).map(|dependency| dependency.on);
-            open.extend(before.filter(|before| seen.insert(*before)));
-        }
-        seen.contains(&other)
-    }
-
     /// The parameters that a payload other than that of a schedule fills.
     pub(super) fn filled_by_payloads(&self) -> BTreeSet<String> {
         let triggers = self.playbook().on.iter();
         let foreign =
             triggers.filter(|trigger| !matches!(trigger.source, TriggerSource::Schedule(..)));
         foreign.flat_map(|trigger| &trigger.payload).map(|(param, _)| param.clone()).collect()
-    }
-
-    /// For each step the first of the writers that can start before it, and that no approval between them releases.
-    /// Each pass over the plan decides about as many writers as a mask has bits.
-    fn writers_before(&self, writers: &[StepIx]) -> Vec<Vec<StepIx>> {
-        let mut found = vec![Vec::new(); self.steps().len()];
-        for block in writers.chunks(Mask::BITS as usize) {
-            let mut own: Vec<Mask> = vec![0; self.steps().len()];
-            block.iter().enumerate().for_each(|(bit, ix)| own[ix.at()] = 1 << bit);
-            let excluded = self.excluded(&own);
-            for (at, found) in found.iter_mut().enumerate() {
-                let counts = |bit: &usize| (own[at] | excluded[at]) & (1 << bit) == 0;
-                let free = WRITERS - found.len();
-                found.extend((0..block.len()).filter(counts).map(|bit| block[bit]).take(free));
-            }
-        }
-        found
-    }
-
-    /// For each step the writers that only start after it, or that an approval before it releases.
-    fn excluded(&self, own: &[Mask]) -> Vec<Mask> {
-        let mut after: Vec<Mask> = vec![0; own.len()];
-        for &ix in self.order().iter().rev() {
-            let next = self.dependents(ix).map(|next| next.step.at());
-            after[ix.at()] = next.map(|at| after[at] | own[at]).fold(0, |all, mask| all | mask);
-        }
-        let mut before: Vec<Mask> = vec![0; own.len()];
-        let mut released = before.clone();
-        for &ix in self.order() {
-            for dependency in self.dependencies(ix) {
-                let at = dependency.on.at();
-                before[ix.at()] |= before[at] | own[at];
-                released[ix.at()] |= released[at];
-                if matches!(self.step(dependency.on).step.kind, StepKind::Approve(_)) {
-                    released[ix.at()] |= before[at];
-                }
-            }
-        }
-        after.into_iter().zip(released).map(|(after, released)| after | released).collect()
     }
 }
 

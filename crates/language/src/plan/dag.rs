@@ -20,6 +20,14 @@ use std::sync::{Arc, OnceLock};
 /// Edges are added in reverse order, because petgraph iterates the edges of a node from the last.
 pub(super) type Graph = DiGraph<(), Strength>;
 
+/// Steps that can write what does not come from the author, and for each step of the plan the first of them that can work
+/// while it executes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Writers {
+    pub(super) steps: Vec<StepIx>,
+    pub(super) beside: Vec<Option<StepIx>>,
+}
+
 /// An immutable plan. Only [`Plan::build`] creates one, so every dependency names an existing step.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -42,7 +50,7 @@ pub struct Plan {
     pub(super) delegates: Vec<Arc<Plan>>,
     /// The steps that can write what does not come from the author: without foreign parameters, with those of payloads, and
     /// with all.
-    pub(super) writers: [OnceLock<Vec<StepIx>>; 3],
+    pub(super) writers: [OnceLock<Writers>; 3],
 }
 
 impl Plan {

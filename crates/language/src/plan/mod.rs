@@ -22,7 +22,7 @@ mod plugins;
 mod reads;
 mod servers;
 mod step;
-mod value_files;
+mod writers;
 
 pub use children::MAX_CHILD_DEPTH;
 pub use confined::{Confined, Facts, ForeignValue, Touched};

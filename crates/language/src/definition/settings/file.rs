@@ -62,8 +62,8 @@ settings! {
     } plus {
         /// Limits in these settings that are not supported yet. A run is refused if there are any.
         not_yet: Vec<NotYet>,
-        /// The files that the agents and servers of specialists name by `file:`.
-        of_specialists: Vec<String>,
+        /// The files that specialists and playbooks name by `file:`.
+        of_definitions: Vec<String>,
     }
 }
 

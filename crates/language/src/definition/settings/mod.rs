@@ -29,5 +29,4 @@ pub use tools::{
     GlobalLimits, HttpSettings, SecuritySettings, ToolRules, ToolSecurity, ToolSettings,
 };
 pub(crate) use tools::{SECURITY, tool_rules};
-pub(crate) use value_files::{file_of_reference, file_of_value};
 pub use verifier::VerifierSettings;

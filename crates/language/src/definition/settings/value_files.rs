@@ -1,25 +1,28 @@
-//! The files from which the settings read values.
+//! The files from which settings and definitions read values.
 
 use super::{SecretSource, Settings};
 use crate::definition::notify::NotifyTarget;
-use crate::definition::{ServerValue, Specialist};
+use crate::definition::{McpServer, ParamType, Playbook, ServerValue, Specialist};
 
 /// The file that a reference names.
-pub(crate) fn file_of_reference(reference: &str) -> Option<&str> {
+fn of_reference(reference: &str) -> Option<&str> {
     reference.strip_prefix("file:")
 }
 
-/// The file that the value of a variable names.
-pub(crate) fn file_of_value(value: &ServerValue) -> Option<&str> {
-    match value {
-        ServerValue::Secret(reference) => file_of_reference(reference),
+fn of_env(env: &[(String, ServerValue)]) -> impl Iterator<Item = &str> {
+    env.iter().filter_map(|(_, value)| match value {
+        ServerValue::Secret(reference) => of_reference(reference),
         ServerValue::Text(_) => None,
-    }
+    })
+}
+
+fn of_server(server: &McpServer) -> impl Iterator<Item = &str> {
+    of_env(&server.env).chain(server.token.as_deref().and_then(of_reference))
 }
 
 impl Settings {
-    /// The files that secrets, notifications, traces, servers and agents name by `file:`, as the author wrote them; those of
-    /// specialists included, whichever playbook uses them.
+    /// The files that secrets, notifications, traces, servers, agents and secret parameters name by `file:`, as the author
+    /// wrote them; those of specialists and playbooks included, whichever of them a run uses.
     pub fn value_files(&self) -> Vec<&str> {
         let of_secrets = self.secrets.values().filter_map(|source| match source {
             SecretSource::File(path) => Some(path.as_str()),
@@ -34,25 +37,23 @@ impl Settings {
         let of_traces =
             traces.flat_map(|traces| [&traces.endpoint].into_iter().chain(traces.headers.values()));
         let references = of_hooks.chain(of_traces.map(Some)).flatten();
-        let references = references.filter_map(|text| file_of_reference(text));
-        let servers = self.mcp.values().flat_map(|server| &server.env);
-        let agents = self.agents.values().flat_map(|agent| &agent.env);
-        let env = servers.chain(agents).filter_map(|(_, value)| file_of_value(value));
-        let tokens = self.mcp.values().filter_map(|server| server.token.as_deref());
-        let env = env.chain(tokens.filter_map(file_of_reference));
-        let of_specialists = self.of_specialists.iter().map(String::as_str);
-        of_secrets.chain(references).chain(env).chain(of_specialists).collect()
+        let references = references.filter_map(|text| of_reference(text));
+        let servers = self.mcp.values().flat_map(|server| of_server(server));
+        let agents = self.agents.values().flat_map(|agent| of_env(&agent.env));
+        let of_definitions = self.of_definitions.iter().map(String::as_str);
+        of_secrets.chain(references).chain(servers).chain(agents).chain(of_definitions).collect()
     }
 
-    /// Adds the files that the agents and servers of specialists name: a later run can start them.
-    pub(crate) fn add_files_of<'s>(&mut self, specialists: impl Iterator<Item = &'s Specialist>) {
-        let files = specialists.flat_map(|specialist| {
-            let servers = specialist.mcp_servers.iter().flat_map(|server| &server.env);
-            let agent = specialist.agent.iter().flat_map(|agent| &agent.env);
-            let tokens = specialist.mcp_servers.iter().filter_map(|server| server.token.as_deref());
-            let tokens = tokens.filter_map(file_of_reference);
-            servers.chain(agent).filter_map(|(_, value)| file_of_value(value)).chain(tokens)
+    /// Adds the files that the agents and servers of specialists and the parameters of playbooks name: a later run can use
+    /// them.
+    pub(crate) fn add_files_of(&mut self, specialists: &[Specialist], playbooks: &[Playbook]) {
+        let of_specialists = specialists.iter().flat_map(|specialist| {
+            let servers = specialist.mcp_servers.iter().flat_map(|server| of_server(server));
+            servers.chain(specialist.agent.iter().flat_map(|agent| of_env(&agent.env)))
         });
-        self.of_specialists.extend(files.map(str::to_owned));
+        let params = playbooks.iter().flat_map(|playbook| &playbook.params);
+        let params = params.filter(|param| param.kind == ParamType::Secret);
+        let defaults = params.filter_map(|param| of_reference(param.default.as_ref()?.as_str()?));
+        self.of_definitions.extend(of_specialists.chain(defaults).map(str::to_owned));
     }
 }

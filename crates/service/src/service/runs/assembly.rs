@@ -90,11 +90,9 @@ fn workspace(
     context: &ProjectContext,
     settings: &Settings,
     frozen: &Frozen,
-    plan: &Plan,
 ) -> Result<Workspace, ServiceError> {
     let ignore_files = frozen.ignore_files.clone().map(IgnoreFiles);
-    let named: Vec<&str> = settings.value_files().into_iter().chain(plan.value_files()).collect();
-    context.workspace_with(&named, ignore_files.as_ref()).map_err(|error| {
+    context.workspace_with(&settings.value_files(), ignore_files.as_ref()).map_err(|error| {
         let root = context.root.display();
         let message = format!("the project folder `{root}` cannot be opened: {error}");
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
@@ -166,7 +164,7 @@ pub(super) fn assemble(
     let journal = context.journal(settings.journal.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
-    let workspace = workspace(context, settings, frozen, plan)?;
+    let workspace = workspace(context, settings, frozen)?;
     note_writers(context, frozen, plan)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
