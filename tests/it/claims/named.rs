@@ -101,6 +101,8 @@ fn what_can_be_elsewhere_is_doubt() {
         json!({"dependencies": ["sqlalchemy"]}),
         json!({"summary": "The class `CheckoutFlow` in src/shop.py calls `Shop`."}),
         json!({"summary": "The project uses `sqlalchemy` 2.0."}),
+        // Denials of other languages are not known.
+        json!({"summary": "Le fichier src/none.py n'existe pas."}),
         // What ignore rules hide can be made by a tool of the project.
         json!({"summary": "The client of the service is in src/generated/api.py."}),
     ] {

@@ -8,8 +8,8 @@ use super::observation::Observations;
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
 use super::statement::{
-    Act, Meaning, Sentence, Statement, Token, is_function_word, paths, says_change, says_no_change,
-    summary, tokens,
+    Act, Meaning, Sentence, Statement, Token, is_function_word, means, paths, says_change,
+    says_no_change, summary, tokens,
 };
 use crate::evidence::{CheckDetail, Invocation};
 use kb_base::value::Json;
@@ -113,7 +113,8 @@ fn unchanged(
     if let Some(order) = order {
         let asked = format!("the task asks for a change (`{order}`), but {nothing}");
         let mut said = claims.statements.iter().filter(|said| !said.in_key);
-        let is_refuted = said.clone().all(|said| says_nothing(&said.sentence.text))
+        let is_refuted = says_nothing(summary(&gate.output))
+            && said.clone().all(|said| says_nothing(&said.sentence.text))
             || said.any(tells_of_work) && !denies_work(&gate.output);
         // `The code is right as it is` does not say that something was done.
         let help = "an answer that none is needed, or that none is possible, is `noChanges` with the reason";
@@ -210,9 +211,10 @@ fn has_no_statement(value: &Json) -> bool {
     }
 }
 
-/// Whether a text has no word that says something by itself, such as `Done.`
+/// Whether a text has no word that says something by itself, such as `Done.` or `OK`.
 fn says_nothing(text: &str) -> bool {
-    let is_function = |part: &Token| matches!(part, Token::Word(word) if is_function_word(word));
+    let says_little = |word: &str| is_function_word(word) || means(word, Meaning::Success);
+    let is_function = |part: &Token| matches!(part, Token::Word(word) if says_little(word));
     tokens(text).iter().all(is_function)
 }
 

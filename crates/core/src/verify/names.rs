@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::observation::{NamePlace, NamesSeen, Observation, ObservationQuery, Observations};
-use super::statement::{Meaning, Sentence, Statement};
+use super::statement::{Meaning, Sentence, Statement, Token, is_function_word, tokens};
 
 /// Most names that are looked up, and the names that a reason shows.
 const NAMES: usize = 60;
@@ -74,7 +74,7 @@ pub(super) fn named_findings<'s>(
 
 /// Whether a task asks for something that does not exist yet, such as a plan or a new file.
 pub fn asks_for_new(task: &str) -> bool {
-    Sentence::all(task).iter().any(is_to_come) || !is_readable(task)
+    Sentence::all(task).iter().any(is_to_come) || !is_known_script(task)
 }
 
 fn is_to_come(sentence: &Sentence) -> bool {
@@ -82,9 +82,22 @@ fn is_to_come(sentence: &Sentence) -> bool {
 }
 
 /// Whether a text is in a script whose words are known.
-fn is_readable(text: &str) -> bool {
+fn is_known_script(text: &str) -> bool {
     let is_known = |c: char| c.is_ascii() || ('\u{80}'..'\u{530}').contains(&c);
     text.chars().filter(|c| c.is_alphabetic()).all(is_known)
+}
+
+/// Whether a text can be in one of the languages whose denials are known: in their script, and with one of their function
+/// words if it has some words.
+fn is_readable(text: &str) -> bool {
+    /// Number of words of which one is a function word.
+    const SOME: usize = 3;
+    let words = tokens(text).into_iter().filter_map(|token| match token {
+        Token::Word(word) if word.chars().any(char::is_alphabetic) => Some(word),
+        Token::Word(_) | Token::Path(_) | Token::Code(_) => None,
+    });
+    let words: Vec<String> = words.collect();
+    is_known_script(text) && (words.len() < SOME || words.iter().any(|word| is_function_word(word)))
 }
 
 /// The names of an answer; what a sentence says not to be there has none.

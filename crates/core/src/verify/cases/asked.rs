@@ -37,7 +37,9 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
         "Implement mul.",
     ] {
         check(&step(task), &[(nothing.clone(), Failed, asked)]);
-        for said in ["Fixed the rounding.", "Task completed successfully.", "I resolved it."] {
+        for said in
+            ["Fixed the rounding.", "Task completed successfully.", "I resolved it.", "OK", "✅"]
+        {
             check(&step(task), &[(json!({"summary": said}), Failed, asked)]);
         }
         // The report does not say that something was done.
@@ -59,6 +61,8 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
             "Not a bug.",
             "Менять ничего не пришлось.",
             "Kein Fehler gefunden.",
+            "✔ present",
+            "N/A",
         ] {
             let report = json!({"summary": said});
             assert_ne!(step(task).verdict(&report).0, Failed, "{said}");
