@@ -12,8 +12,18 @@ const LISTED: usize = 5;
 struct Named<'s> {
     name: &'s str,
     is_path: bool,
-    /// Whether its sentence says that it is there, and not that it is to come.
-    is_there: bool,
+    says: Presence,
+}
+
+/// What the sentence says of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// The name exists in the project or in what was received.
+    There,
+    /// A plan, a wish or an order names it.
+    ToCome,
+    /// The language of the sentence is not known, so that it can be a denial.
+    Unclear,
 }
 
 /// The query for the names of an answer; `None` if it names nothing.
@@ -38,13 +48,16 @@ pub(super) fn named_findings<'s>(
         _ => NamesSeen::default(),
     };
     let (mut invented, mut doubtful, mut to_come) = (Vec::new(), Vec::new(), Vec::new());
-    for Named { name, is_path, is_there } in named(statements) {
-        let list = match (seen.places.get(name), is_path, is_there && !seen.to_come) {
+    for Named { name, is_path, says } in named(statements) {
+        let says = if seen.to_come { Presence::ToCome } else { says };
+        let list = match (seen.places.get(name), is_path, says) {
             (None | Some(NamePlace::Known | NamePlace::Elsewhere), _, _) => continue,
-            (Some(NamePlace::Nowhere), true, true) if name.contains('/') => &mut invented,
-            (Some(_), _, true) => &mut doubtful,
-            (Some(_), true, false) => &mut to_come,
-            (Some(_), false, false) => continue,
+            (Some(NamePlace::Nowhere), true, Presence::There) if name.contains('/') => {
+                &mut invented
+            }
+            (Some(_), _, Presence::There) | (Some(_), true, Presence::Unclear) => &mut doubtful,
+            (Some(_), true, Presence::ToCome) => &mut to_come,
+            (Some(_), false, Presence::ToCome | Presence::Unclear) => continue,
         };
         if list.len() < LISTED && !list.contains(&name) {
             list.push(name);
@@ -106,15 +119,21 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
         [Meaning::Denial, Meaning::Without, Meaning::Absent].iter().any(|m| sentence.has(*m))
     };
     let mut found = Vec::new();
-    for sentence in statements.iter().map(|said| &said.sentence).filter(|own| !denies(own)) {
-        let is_there =
-            !sentence.has(Meaning::Unreal) && !is_to_come(sentence) && is_readable(&sentence.text);
+    for said in statements.iter().filter(|said| !denies(&said.sentence)) {
+        let sentence = &said.sentence;
+        let says = if sentence.has(Meaning::Unreal) || is_to_come(sentence) {
+            Presence::ToCome
+        } else if said.in_key || is_readable(&sentence.text) {
+            Presence::There
+        } else {
+            Presence::Unclear
+        };
         let paths = sentence.located_paths().into_iter().filter(|path| is_relative(path));
-        found.extend(paths.map(|name| Named { name, is_path: true, is_there }));
+        found.extend(paths.map(|name| Named { name, is_path: true, says }));
         let names = sentence.names().into_iter().chain(sentence.plain_names());
         let names = names.map(|name| without_version(name.trim_end_matches("()")));
         let names = names.filter(|name| is_identifier(name));
-        found.extend(names.map(|name| Named { name, is_path: false, is_there }));
+        found.extend(names.map(|name| Named { name, is_path: false, says }));
     }
     found
 }

@@ -154,6 +154,11 @@ impl Trees {
         }
     }
 
+    /// Ends the use of all trees by this process, also for clones that a task which ends still has.
+    pub fn let_go(&self) {
+        self.shared.live.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Waits until no other process merges into the project.
     async fn lock_merges(&self) -> io::Result<File> {
         let path = self.home.join("merging");

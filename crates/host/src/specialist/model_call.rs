@@ -5,10 +5,10 @@ use super::messages::merged;
 use super::phases::answer_schema;
 use super::prompt::turn_message;
 use super::prompt_record::model_call;
-use super::report::{StopReason, first_violation};
+use super::report::{StopReason, repair};
 use super::runner::Attempt;
 use super::submit::SUBMIT;
-use super::turn::{Mode, Offer, REPAIRS, Turn};
+use super::turn::{Mode, Offer, Turn};
 use crate::llm::{
     CallOrigin, ChatReply, ChatRequest, Message, ModelError, ModelLimits, ModelRef, ToolDescription,
 };
@@ -69,21 +69,8 @@ impl Attempt<'_> {
     }
 
     pub(super) async fn note_repair(&mut self, turn: Turn) -> Result<(), StopReason> {
-        let state = self.conversation.state();
         let (Mode::Repair | Mode::Structured) = turn.mode else { return Ok(()) };
-        let last = self.conversation.transcript().response();
-        let what = match state.invalid {
-            _ if last.is_some_and(|response| response.cut) => {
-                "the response was cut off at its length limit".to_owned()
-            }
-            0 => "no output was submitted".to_owned(),
-            _ => {
-                let violation = first_violation(&self.conversation);
-                format!("the output does not match its schema{violation}")
-            }
-        };
-        let number = state.invalid + state.silent;
-        let text = format!("repair {number} of {REPAIRS}: {what}");
+        let Some(text) = repair(&self.conversation) else { return Ok(()) };
         self.record(Record::Note(Note::info(text))).await
     }
 

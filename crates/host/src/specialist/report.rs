@@ -6,7 +6,7 @@ use super::conversation::Conversation;
 use super::cut_off;
 use super::excerpt::first_line;
 use super::transcript::Response;
-use super::turn::{DENIALS, GiveUpReason, REPEATS};
+use super::turn::{DENIALS, GiveUpReason, REPAIRS, REPEATS};
 use crate::llm::ModelError;
 use kb_attempt::Outcome;
 use kb_base::diagnostic::Code;
@@ -57,7 +57,14 @@ pub(super) fn outcome(
         StopReason::ProtectedPathsChanged(failure) => (OutcomeKind::PolicyDenied, failure.clone()),
         StopReason::Agent(kind, failure) => (*kind, failure.clone()),
         StopReason::TimedOut => timed_out(conversation),
-        StopReason::Model(error) => (error.outcome(), error.failure()),
+        StopReason::Model(error) => {
+            let failure = error.failure();
+            let message = match repair(conversation) {
+                Some(repair) => format!("{} ({repair})", failure.message),
+                None => failure.message.clone(),
+            };
+            (error.outcome(), Failure { message, ..failure })
+        }
         StopReason::Budget(error) => (
             OutcomeKind::PolicyDenied,
             Failure::new(Code::BUDGET_EXHAUSTED, error.to_string())
@@ -264,8 +271,24 @@ fn last_tool(conversation: &Conversation) -> String {
     last.map(|tool| format!(", the last to `{tool}`")).unwrap_or_default()
 }
 
+/// What the next call is to repair: which repair it is and why. `None`: the last answer needs none.
+pub(super) fn repair(conversation: &Conversation) -> Option<String> {
+    let state = conversation.state();
+    let number = state.invalid + state.silent;
+    let last = conversation.transcript().response();
+    let what = match state.invalid {
+        _ if number == 0 => return None,
+        _ if last.is_some_and(|response| response.cut) => {
+            "the response was cut off at its length limit".to_owned()
+        }
+        0 => "no output was submitted".to_owned(),
+        _ => format!("the output does not match its schema{}", first_violation(conversation)),
+    };
+    Some(format!("repair {number} of {REPAIRS}: {what}"))
+}
+
 /// The first violation of the last output, as an addition to a message.
-pub(super) fn first_violation(conversation: &Conversation) -> String {
+fn first_violation(conversation: &Conversation) -> String {
     let first = conversation.transcript().violations().first();
     let text = first.map(|v| (v["at"].as_str().unwrap_or(""), v["message"].as_str().unwrap_or("")));
     match text {

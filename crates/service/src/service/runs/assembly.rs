@@ -40,6 +40,7 @@ pub(super) struct Assembly {
     /// Whether steps whose gate did not pass fail the command (`verifier.strict`).
     strict: bool,
     machine: Machine,
+    trees: Trees,
 }
 
 impl Assembly {
@@ -59,7 +60,7 @@ impl Assembly {
         let parent = parent_facts(&self.parts.journal, &frozen);
         let params = Arc::new(Json::Object(frozen.params));
         let (task_files, facts) = (frozen.task_files, frozen.facts);
-        let Assembly { context, parts, rules, strict, .. } = self;
+        let Assembly { context, parts, rules, strict, trees, .. } = self;
         let setup = Setup {
             parts,
             run,
@@ -76,7 +77,7 @@ impl Assembly {
             earlier,
         };
         let (changed, killed_owner, group, predecessor) = (Vec::new(), None, None, None);
-        Prepared { context, setup, changed, strict, killed_owner, group, predecessor }
+        Prepared { context, setup, trees, changed, strict, killed_owner, group, predecessor }
     }
 
     /// Facts about this machine and the limits of the run, for `run:start`.
@@ -227,7 +228,7 @@ pub(super) fn assemble(
     let rules = frozen.rules(settings.undecided());
     let prompts = settings.journal.prompts;
     let local = LocalExecutor::new(host, toolbox, specialists)
-        .with_trees(trees)
+        .with_trees(trees.clone())
         .with_states_before(StatesBefore::of(&context.state_dir, &context.root));
     let local = match &context.doubles.stubs {
         Some(stubs) => local.with_stubs(stubs.clone()),
@@ -251,7 +252,7 @@ pub(super) fn assemble(
     }
     let context = context.clone();
     let strict = settings.verifier.strict;
-    Ok(Assembly { context, parts, rules, strict, machine })
+    Ok(Assembly { context, parts, rules, strict, machine, trees })
 }
 
 /// What answers model calls: the script of the run, else the models of the tiers. A run without model calls has neither.

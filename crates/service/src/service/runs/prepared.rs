@@ -14,6 +14,7 @@ use kb_core::wire::Event;
 use kb_engine::engine::{self, EventSender, RunControl, Setup, Summary};
 use kb_engine::inspect::LiveReader;
 use kb_engine::journal::LockRequest;
+use kb_host::isolation::Trees;
 use kb_language::plan::Plan;
 use kb_process::wait_for_orphans_of;
 use std::path::Path;
@@ -24,6 +25,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 pub struct Prepared {
     pub(super) context: ProjectContext,
     pub(super) setup: Setup,
+    /// The worktrees and copies that the run uses.
+    pub(super) trees: Trees,
     pub(super) changed: Vec<String>,
     pub(super) strict: bool,
     /// The process id of the previous lease owner, if it was killed. Its processes must end first.
@@ -132,6 +135,7 @@ impl Prepared {
         let journal = self.setup.parts.journal.clone();
         sweep(&self.context, &*journal).await;
         let driven = engine::drive(self.setup, events, control).await;
+        self.trees.let_go();
         sweep(&self.context, &*journal).await;
         let summary = driven?;
         if let Some(recorder) = &self.context.recorder {
