@@ -120,7 +120,9 @@ pub use kb_core::{evidence, redaction, run, verify, wire};
 pub use kb_database as database;
 pub use kb_engine::{engine, inspect, journal};
 pub use kb_goal as goal;
-pub use kb_host::{agent, cache, executor, git, isolation, llm, specialist, tool, workspace};
+pub use kb_host::{
+    agent, cache, embedding, executor, git, isolation, llm, specialist, tool, workspace,
+};
 pub use kb_http as http;
 pub use kb_import as import;
 pub use kb_jsonrpc as jsonrpc;

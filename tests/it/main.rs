@@ -38,6 +38,7 @@ mod disk;
 mod displays;
 mod docs;
 mod documents_run;
+mod embeddings;
 mod engine;
 mod evidence;
 mod executor;

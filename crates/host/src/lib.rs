@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod cache;
+pub mod embedding;
 pub mod executor;
 pub mod git;
 pub mod isolation;

@@ -70,7 +70,14 @@ fn main() {
         let mut times = Vec::new();
         for text in &queries {
             let permit = |_: &str| true;
-            let question = Question { text, terms: &[], corpus: None, permit: &permit, limit: 5 };
+            let question = Question {
+                text,
+                terms: &[],
+                meaning: None,
+                corpus: None,
+                permit: &permit,
+                limit: 5,
+            };
             let began = Instant::now();
             index.query(&question, &files)?;
             times.push(began.elapsed().as_secs_f64() * 1000.0);

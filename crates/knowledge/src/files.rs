@@ -8,6 +8,10 @@ pub trait Files {
     fn list(&self) -> Vec<(String, Stamp)>;
     /// The content of a file now; `None` if there is none that may be read.
     fn read(&self, path: &str) -> Option<Content>;
+    /// The collection that a file belongs to.
+    fn corpus(&self, path: &str) -> Corpus {
+        Corpus::of_path(path)
+    }
     /// A text with its secrets masked.
     fn mask(&self, text: &str) -> String;
     /// The time that the system gives to files now, in nanoseconds since 1970.

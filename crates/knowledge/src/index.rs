@@ -2,6 +2,7 @@
 
 use crate::chunk::chunks;
 use crate::files::{Content, Corpus, Files, Stamp, shown_lines};
+use crate::vectors::text_digest;
 use crate::words::Terms;
 use kb_base::value::Digest;
 use kb_database::{DatabaseError, Layout, SyncLevel};
@@ -15,15 +16,22 @@ const BATCH: usize = 200;
 const UNSETTLED: i64 = 2_000_000_000;
 
 /// The database of the index in the state folder of a project.
-pub(crate) const LAYOUT: Layout = Layout {
-    file: "index.sqlite3",
-    version: 1,
-    upgrade: |_| TABLES.to_owned(),
-    sync: SyncLevel::Normal,
-};
+pub(crate) const LAYOUT: Layout =
+    Layout { file: "index.sqlite3", version: 2, upgrade, sync: SyncLevel::Normal };
+
+/// The index is made again from the files, so the tables of an earlier version are removed.
+fn upgrade(found: i64) -> String {
+    let earlier = if found > 0 {
+        "DROP TABLE chunk_fts; DROP TABLE chunk; DROP TABLE file; DROP TABLE version; DROP TABLE root;"
+    } else {
+        ""
+    };
+    format!("{earlier}{TABLES}")
+}
 
 /// A `version` is a content that a path has in at least one root: the project itself, or the worktree of a step.
-/// `chunk_fts` holds terms only and no texts (`content = ''`), separated by spaces.
+/// `chunk_fts` holds terms only and no texts (`content = ''`), separated by spaces. `vector` has vectors of one model by
+/// the digests of the texts of chunks; that of a text that the model refuses is empty.
 const TABLES: &str = "
 CREATE TABLE root (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE version (
@@ -48,9 +56,13 @@ CREATE TABLE chunk (
     symbol TEXT NOT NULL,
     kind TEXT NOT NULL,
     start INTEGER NOT NULL,
-    end INTEGER NOT NULL
+    end INTEGER NOT NULL,
+    sha256 BLOB NOT NULL
 ) STRICT;
 CREATE INDEX chunk_version ON chunk (version);
+CREATE INDEX chunk_sha256 ON chunk (sha256);
+CREATE TABLE vector (sha256 BLOB PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE vector_model (one INTEGER PRIMARY KEY, key TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
 CREATE VIRTUAL TABLE chunk_fts USING fts5 (
     name, path, body, content = '', contentless_delete = 1, tokenize = 'ascii'
 );
@@ -184,18 +196,18 @@ impl Index {
     }
 
     /// What the index holds of the root.
-    pub fn stored(&self) -> Result<Stored, DatabaseError> {
+    pub fn stored(&self, files: &dyn Files) -> Result<Stored, DatabaseError> {
         let mut query = self.connection.prepare("SELECT path FROM file WHERE root = ?1")?;
-        let mut files = (0, 0);
+        let mut by_corpus = (0, 0);
         for path in query.query_map([self.root], |row| row.get::<_, String>(0))? {
-            match Corpus::of_path(&path?) {
-                Corpus::Code => files.0 += 1,
-                Corpus::Docs => files.1 += 1,
+            match files.corpus(&path?) {
+                Corpus::Code => by_corpus.0 += 1,
+                Corpus::Docs => by_corpus.1 += 1,
             }
         }
         let count = "SELECT count(*) FROM chunk JOIN file USING (version) WHERE root = ?1";
         let chunks: i64 = self.connection.query_row(count, [self.root], |row| row.get(0))?;
-        Ok(Stored { files, chunks: chunks.unsigned_abs() })
+        Ok(Stored { files: by_corpus, chunks: chunks.unsigned_abs() })
     }
 
     /// Reads one file again. Without a stamp it is read again by the next synchronisation too.
@@ -220,7 +232,7 @@ impl Index {
 }
 
 /// A write that other processes wait for.
-fn change(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
+pub(crate) fn change(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
     Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }
 
@@ -280,9 +292,10 @@ fn version_of(
     // Names in the masked text hold no secret.
     for chunk in chunks(path, &lines.join("\n"), &mut *files.patience()) {
         let body = lines[chunk.start as usize - 1..chunk.end as usize].join("\n");
-        let add =
-            "INSERT INTO chunk (version, symbol, kind, start, end) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let row = params![version, chunk.symbol, chunk.kind, chunk.start, chunk.end];
+        let add = "INSERT INTO chunk (version, symbol, kind, start, end, sha256) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let sha256 = text_digest(path, &chunk.symbol, &body);
+        let sha256 = sha256.as_bytes();
+        let row = params![version, chunk.symbol, chunk.kind, chunk.start, chunk.end, sha256];
         change.prepare_cached(add)?.execute(row)?;
         let id = change.last_insert_rowid();
         let name = terms.text(&format!("{} {}", chunk.symbol, chunk.names.join(" ")));
@@ -310,7 +323,8 @@ fn sweep(change: &Transaction<'_>) -> rusqlite::Result<()> {
     change.execute_batch(&format!(
         "DELETE FROM chunk_fts WHERE rowid IN (SELECT id FROM chunk WHERE version IN ({UNUSED}));
          DELETE FROM chunk WHERE version IN ({UNUSED});
-         DELETE FROM version WHERE id IN ({UNUSED});"
+         DELETE FROM version WHERE id IN ({UNUSED});
+         DELETE FROM vector WHERE sha256 NOT IN (SELECT sha256 FROM chunk);"
     ))
 }
 

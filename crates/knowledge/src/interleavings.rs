@@ -120,6 +120,7 @@ fn ask(index: &mut Index, project: &Project, word: &str) -> Result<(), TestCaseE
     let question = Question {
         text: word,
         terms: &[],
+        meaning: None,
         corpus: Some(Corpus::Code),
         permit: &everything,
         limit: 10,

@@ -5,19 +5,26 @@
 //!
 //! An [`Index`] holds the [`chunks`] of the files of a project. [`Index::sync`] reads what changed, and [`Index::query`]
 //! reads each file of its answer again, so that no answer shows what a file had before. It reaches the files through
-//! [`Files`] alone.
+//! [`Files`] alone. With an [`Embedder`], [`Index::embed`] stores vectors of the parts, and a question with a [`Meaning`] is
+//! also answered by them.
 
 mod chunk;
+mod embedder;
 mod files;
 mod index;
 mod query;
+mod vectors;
 mod words;
 
 pub use chunk::{Chunk, chunks};
+pub use embedder::{EmbedError, Embedder};
 pub use files::{Content, Corpus, Files, Stamp};
 pub use index::{Index, Stored, Synced};
 pub use query::{Answer, Hit, Question};
+pub use vectors::{Embedded, Meaning};
 pub use words::{match_any, stem, term_text, terms};
 
 #[cfg(test)]
 mod interleavings;
+#[cfg(test)]
+mod vector_tests;

@@ -2,6 +2,7 @@
 
 use crate::files::{Corpus, Files, shown_lines};
 use crate::index::{Index, digest};
+use crate::vectors::Meaning;
 use crate::words::{match_any, terms};
 use kb_base::value::Digest;
 use kb_database::DatabaseError;
@@ -19,6 +20,8 @@ const PER_FILE: usize = 2;
 const EXCERPT_CHARS: usize = 1_500;
 /// Weights of a term in the name, the path and the body of a chunk.
 const RANK: &str = "bm25(chunk_fts, 4.0, 2.0, 1.0)";
+/// How little the first places of an order count above the next ones where two orders are merged (reciprocal rank fusion).
+const EVEN: f64 = 60.0;
 
 /// What is asked of an index, and which files may answer.
 pub struct Question<'a> {
@@ -26,6 +29,8 @@ pub struct Question<'a> {
     pub text: &'a str,
     /// Further words that may stand in the answer.
     pub terms: &'a [String],
+    /// Its vector, if a model made one.
+    pub meaning: Option<Meaning<'a>>,
     /// The collection; `None` is all.
     pub corpus: Option<Corpus>,
     /// Which paths may be in the answer.
@@ -45,7 +50,7 @@ pub struct Hit {
     pub lines: (u32, u32),
     /// Digest of the file.
     pub sha256: Digest,
-    /// The words of the question that it has.
+    /// The words of the question that it has; none if it was found by its vector alone.
     pub why: Vec<String>,
     /// Its text, masked, or a part with words of the question.
     pub excerpt: String,
@@ -67,6 +72,8 @@ pub struct Answer {
     pub stale: usize,
     /// Files that were found and are gone.
     pub gone: usize,
+    /// Why the hits were found by words alone, although the settings name a model for vectors.
+    pub note: Option<String>,
 }
 
 /// A chunk that may become a hit.
@@ -99,10 +106,14 @@ impl Index {
         let texts =
             || std::iter::once(question.text).chain(question.terms.iter().map(String::as_str));
         let mut answer = Answer::default();
-        let Some(expression) = match_any(texts()) else { return Ok(answer) };
+        let expression = match_any(texts());
+        if expression.is_none() && question.meaning.is_none() {
+            return Ok(answer);
+        }
         for round in 0..=ROUNDS {
             answer.hits.clear();
-            let changed = self.round(&expression, &words, question, files, &mut answer)?;
+            let changed =
+                self.round(expression.as_deref(), &words, question, files, &mut answer)?;
             if changed.is_empty() || round == ROUNDS {
                 break;
             }
@@ -116,7 +127,7 @@ impl Index {
     /// Collects hits. Returns the files that have to be indexed again.
     fn round(
         &mut self,
-        expression: &str,
+        expression: Option<&str>,
         words: &BTreeMap<String, String>,
         question: &Question<'_>,
         files: &dyn Files,
@@ -124,13 +135,22 @@ impl Index {
     ) -> Result<BTreeSet<String>, DatabaseError> {
         let mut read = Contents { files, read: BTreeMap::new() };
         let mut changed = BTreeSet::new();
-        let (mut count, mut skip) = (CANDIDATES, 0);
+        let nearest = question.meaning.as_ref().map(|meaning| self.nearest(meaning)).transpose()?;
+        let nearest = nearest.unwrap_or_default();
+        let mut seen = BTreeSet::new();
+        let mut count = CANDIDATES;
         loop {
-            let ranked = self.ranked(expression, count)?;
-            for id in &ranked[skip..] {
-                let Some(found) = self.candidate(*id)? else { continue };
+            let ranked = match expression {
+                Some(expression) => self.ranked(expression, count)?,
+                None => Vec::new(),
+            };
+            for id in merged(&ranked, &nearest) {
+                if !seen.insert(id) {
+                    continue;
+                }
+                let Some(found) = self.candidate(id)? else { continue };
                 let in_corpus =
-                    question.corpus.is_none_or(|only| only == Corpus::of_path(&found.path));
+                    question.corpus.is_none_or(|only| only == files.corpus(&found.path));
                 let in_file = answer.hits.iter().filter(|hit| hit.path == found.path).count();
                 if !in_corpus || in_file >= PER_FILE || !(question.permit)(&found.path) {
                     continue;
@@ -157,7 +177,7 @@ impl Index {
             if ranked.len() < count {
                 return Ok(changed);
             }
-            (skip, count) = (count, count * MORE);
+            count *= MORE;
         }
     }
 
@@ -174,7 +194,7 @@ impl Index {
     /// The chunk of this number, if a file of the root has it.
     fn candidate(&self, id: i64) -> rusqlite::Result<Option<Candidate>> {
         let mut query = self.connection.prepare_cached(
-            "SELECT file.path, sha256, symbol, start, end FROM chunk
+            "SELECT file.path, version.sha256, symbol, start, end FROM chunk
              JOIN version ON version.id = chunk.version
              JOIN file ON file.version = version.id AND file.root = ?2 WHERE chunk.id = ?1",
         )?;
@@ -228,6 +248,26 @@ impl Contents<'_> {
             excerpt: excerpt(lines, |line| has(line).next().is_some()),
         })
     }
+}
+
+/// Two orders as one: what is far ahead in one of them, or ahead in both, comes first.
+fn merged(words: &[i64], nearest: &[i64]) -> Vec<i64> {
+    if nearest.is_empty() {
+        return words.to_vec();
+    }
+    let mut scores: BTreeMap<i64, f64> = BTreeMap::new();
+    for order in [words, nearest] {
+        for (place, id) in order.iter().enumerate() {
+            *scores.entry(*id).or_default() += 1.0 / (EVEN + place as f64);
+        }
+    }
+    let mut all: Vec<(i64, f64)> = scores.into_iter().collect();
+    // Of equals, the one that has the words.
+    let place = |id: i64| words.iter().position(|own| *own == id).unwrap_or(usize::MAX);
+    all.sort_by(|one, other| {
+        other.1.total_cmp(&one.1).then_with(|| place(one.0).cmp(&place(other.0)))
+    });
+    all.into_iter().map(|(id, _)| id).collect()
 }
 
 /// The words of a question by their terms.

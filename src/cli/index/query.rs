@@ -4,7 +4,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use kb_base::value::counted;
-use kb_service::service::{self, Environment, IndexAnswer, IndexQuestion};
+use kb_service::service::{self, Environment, HitView, IndexAnswer, IndexQuestion};
 
 /// Find parts of the project files by words
 ///
@@ -46,6 +46,9 @@ pub(super) fn run(args: &Args, environment: &Environment, terminal: &mut Termina
         return Ok(Exit::Done);
     }
     terminal.out(&text(&answer))?;
+    if let Some(why) = &answer.note {
+        terminal.note(&format!("found by words alone: {}\n", plain(why)))?;
+    }
     if answer.hits.is_empty() {
         terminal.note("no file has a word of the question; try other words with `--terms`\n")?;
     }
@@ -53,6 +56,11 @@ pub(super) fn run(args: &Args, environment: &Environment, terminal: &mut Termina
         terminal.note(&format!("{} changed meanwhile\n", counted(answer.stale, "file")))?;
     }
     Ok(Exit::Done)
+}
+
+/// The words of a hit.
+fn why(hit: &HitView) -> String {
+    if hit.why.is_empty() { "by its meaning".to_owned() } else { hit.why.join(", ") }
 }
 
 /// Each hit with its place, the words that it has, and its text.
@@ -63,7 +71,7 @@ fn text(answer: &IndexAnswer) -> String {
             "{} {} {}\n{}\n",
             paint(TITLE, &plain(&hit.reference)),
             plain(&hit.symbol),
-            paint(DIM, &plain(&format!("({})", hit.why.join(", ")))),
+            paint(DIM, &plain(&format!("({})", why(hit)))),
             lines.collect::<String>()
         )
     });

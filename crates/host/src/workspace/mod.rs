@@ -17,6 +17,7 @@ mod git_setting;
 mod git_settings;
 mod hidden_paths;
 mod ignore_rules;
+mod index_rules;
 mod left_behind;
 mod manifest;
 mod matched_files;
@@ -70,6 +71,7 @@ pub(crate) use write_target::PriorState;
 
 pub use git_list::{GitList, ListGitSettings, NotListed};
 pub use ignore_rules::IgnoreFiles;
+pub use index_rules::{IndexRules, PathGlobs};
 pub(crate) use open_commands::named;
 pub use open_commands::{OpenChange, OpenCommand};
 pub use path_error::PathError;

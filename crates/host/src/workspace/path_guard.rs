@@ -7,6 +7,7 @@ use super::dir_handle::{DirHandle, OpenedPath, kind_of, state_of};
 use super::git_list::ListGitSettings;
 use super::git_settings::GitSources;
 use super::ignore_rules::{IgnoreFiles, IgnoreRules, ParsedIgnoreFiles};
+use super::index_rules::IndexRules;
 use super::own_writes::OwnWrites;
 use super::path_error::{PathError, refused, wrong_kind};
 use super::path_text::{in_project, shown, stored_forms};
@@ -33,6 +34,8 @@ pub struct Workspace {
     pub(super) states: Option<StatesBefore>,
     /// Where the state of the files before a step is stored.
     before: Option<StateBefore>,
+    /// Rules for the index of the workspace.
+    pub(super) index: Arc<IndexRules>,
 }
 
 #[derive(Debug)]
@@ -120,7 +123,7 @@ impl Workspace {
         let protected = self.roots.protected.elsewhere(&root.path);
         let ignore_files = self.roots.ignore_files.clone();
         let tree = Workspace::of(root, alias, Vec::new(), protected, ignore_files);
-        Ok(Workspace { states: self.states.clone(), ..tree })
+        Ok(Workspace { states: self.states.clone(), index: self.index.clone(), ..tree })
     }
 
     fn of(
@@ -135,7 +138,7 @@ impl Workspace {
         let tracked = Mutex::default();
         let roots =
             Roots { root, alias, read, protected, known, own_writes, ignore_files, tracked };
-        Workspace { roots: Arc::new(roots), states: None, before: None }
+        Workspace { roots: Arc::new(roots), states: None, before: None, index: Arc::default() }
     }
 
     /// The same files for a step: what they were before it changes them is stored.

@@ -2,15 +2,18 @@
 
 use super::file_access::FileAccess;
 use super::ignore_rules::IgnoreRules;
+use super::index_rules::IndexRules;
 use super::path_error::PathError;
 use super::path_glob::PathGlob;
 use super::path_guard::Workspace;
 use super::walk::walk;
-use kb_base::value::Digest;
+use kb_base::value::{Digest, Failure, cut_to_chars};
 use kb_core::evidence::FileKind;
 use kb_core::redaction::Redactor;
 use kb_database::DatabaseError;
-use kb_knowledge::{Answer, Content, Corpus, Files, Index, Question, Stamp, Stored};
+use kb_knowledge::{
+    Answer, Content, Corpus, Embedder, Files, Index, Meaning, Question, Stamp, Stored,
+};
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,12 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Maximum size of a file that is indexed, in bytes. Larger ones are generated, or data.
-const MAX_FILE: u64 = 1 << 20;
 /// Maximum size of a file of no language and no prose: data are no source.
 const MAX_OTHER: u64 = 128 << 10;
-/// Maximum number of files.
-const MAX_FILES: usize = 50_000;
 
 /// The files of a workspace for an index: those that the ignore files do not hide and whose paths have no part that
 /// begins with a dot, such as `.env`.
@@ -47,34 +46,63 @@ impl IndexedFiles {
         let glob = question.glob.map(PathGlob::anywhere).transpose()?;
         let permit =
             |path: &str| glob.as_ref().is_none_or(|glob| glob.matches(path)) && permit(path);
+        let embedder = self.workspace.index.embedder.as_deref();
+        let made = embedder.map(|embedder| vector_of(embedder, &self.mask(question.text)));
+        let (vector, mut note) = match made {
+            Some(Ok(vector)) => (Some(vector), None),
+            Some(Err(failure)) => (None, Some(failure)),
+            None => (None, None),
+        };
+        let meaning = embedder.zip(vector.as_deref());
         let question = Question {
             text: question.text,
             terms: question.terms,
+            meaning: meaning.map(|(embedder, vector)| Meaning { key: embedder.key(), vector }),
             corpus: question.corpus,
             permit: &permit,
             limit: question.limit,
         };
         let answer = self.with_index(|index| {
             index.sync(self)?;
+            if let Some((embedder, vector)) = meaning {
+                let mut stop = after(embedder.budget());
+                let made = index.embed(self, embedder, Some(vector.len()), &mut stop)?;
+                note = made.failure;
+            }
             index.query(&question, self)
         });
-        answer.map_err(|error| PathError::io(Index::FILE, error))
+        let mut answer = answer.map_err(|error| PathError::io(Index::FILE, error))?;
+        answer.note = note.map(|failure| self.mask(&failure.to_string()));
+        Ok(answer)
     }
 
-    /// Removes the index and makes it again. Returns what it holds. Blocks.
-    pub fn rebuild(&self) -> Result<Stored, DatabaseError> {
+    /// Removes the index and makes it again, with the vectors of all parts. Returns what it holds, and why some parts have
+    /// no vector. Blocks.
+    pub fn rebuild(&self) -> Result<(Stored, Option<Failure>), DatabaseError> {
         if let Some(folder) = self.folder() {
             Index::remove(folder)?;
         }
         self.with_index(|index| {
             index.sync(self)?;
-            index.stored()
+            let embedder = self.workspace.index.embedder.as_deref();
+            let made = embedder.map(|embedder| index.embed(self, embedder, None, &mut || false));
+            let failure = made.transpose()?.and_then(|made| made.failure);
+            Ok((index.stored(self)?, failure))
         })
     }
 
     /// The database of the index; `None` if it is in memory.
     pub fn database(&self) -> Option<PathBuf> {
         Some(self.folder()?.join(Index::FILE))
+    }
+
+    /// Makes the vectors of the parts of these files.
+    pub fn embedder(&self) -> Option<&dyn Embedder> {
+        self.workspace.index.embedder.as_deref()
+    }
+
+    fn has_language(&self, path: &str) -> bool {
+        kb_code::Language::of_path(path).is_some() || self.corpus(path) == Corpus::Docs
     }
 
     fn folder(&self) -> Option<&Path> {
@@ -105,6 +133,15 @@ pub struct FileQuestion<'a> {
     pub limit: usize,
 }
 
+impl Workspace {
+    /// The same files with these rules for their index.
+    #[must_use]
+    pub fn with_index_rules(mut self, rules: IndexRules) -> Workspace {
+        self.index = Arc::new(rules);
+        self
+    }
+}
+
 impl FileAccess {
     /// Answers a question about the files that the tool may read.
     pub(crate) fn ask(&self, question: &FileQuestion<'_>) -> Result<Answer, PathError> {
@@ -133,13 +170,18 @@ impl Files for IndexedFiles {
         walk(&self.workspace, &start, None, IgnoreRules::new(None), &mut |entry| {
             let is_indexed = entry.kind == FileKind::File
                 && is_indexed(&entry.shown)
+                && !self.workspace.index.exclude.match_path(&entry.shown)
                 && !self.workspace.is_state_path(&entry.rel);
             if let Some(state) = is_indexed.then(|| entry.state()).flatten() {
                 let stamp =
                     Stamp { size: state.size, mtime: state.mtime_ns, ctime: state.ctime_ns };
                 found.push((entry.shown.clone(), stamp));
             }
-            if found.len() < MAX_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            if found.len() < self.workspace.index.max_files {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         });
         found
     }
@@ -147,7 +189,8 @@ impl Files for IndexedFiles {
     fn read(&self, path: &str) -> Option<Content> {
         let located = self.workspace.locate(path).ok().filter(|located| located.shown == path)?;
         let file = self.workspace.open_file(&located).ok()?;
-        let limit = if has_language(path) { MAX_FILE } else { MAX_OTHER };
+        let most = self.workspace.index.max_file;
+        let limit = if self.has_language(path) { most } else { MAX_OTHER.min(most) };
         if located.state().size > limit {
             return Some(Content { sha256: Digest::of(b""), text: None });
         }
@@ -157,6 +200,10 @@ impl Files for IndexedFiles {
         let text = String::from_utf8(bytes).ok();
         let text = text.filter(|text| text.len() as u64 <= limit && !text.contains('\0'));
         Some(Content { sha256, text })
+    }
+
+    fn corpus(&self, path: &str) -> Corpus {
+        self.workspace.index.corpus(path)
     }
 
     fn mask(&self, text: &str) -> String {
@@ -173,8 +220,17 @@ fn is_indexed(path: &str) -> bool {
     !Path::new(path).iter().any(|part| part.to_string_lossy().starts_with('.'))
 }
 
-fn has_language(path: &str) -> bool {
-    kb_code::Language::of_path(path).is_some() || Corpus::of_path(path) == Corpus::Docs
+/// The vector of a question.
+fn vector_of(embedder: &dyn Embedder, text: &str) -> Result<Vec<f32>, Failure> {
+    let made = embedder.embed(&[cut_to_chars(text, embedder.max_chars())]);
+    let made = made.map_err(|error| error.failure().clone())?;
+    Ok(made.into_iter().next().unwrap_or_default())
+}
+
+/// Says when so much time is over.
+fn after(time: Duration) -> impl FnMut() -> bool {
+    let began = kb_clock::instant();
+    move || began.elapsed() > time
 }
 
 #[cfg(test)]

@@ -5,8 +5,11 @@ use super::{Environment, Project, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
-use kb_host::workspace::{FileQuestion, IndexedFiles, PathError};
-use kb_knowledge::{Corpus, Hit, Stored, Synced};
+use kb_database::DatabaseError;
+use kb_host::embedding::EndpointEmbedder;
+use kb_host::workspace::{FileQuestion, IndexRules, IndexedFiles, PathError, PathGlobs};
+use kb_knowledge::{Corpus, Embedder, Hit, Index, Stored, Synced};
+use kb_language::definition::{KnowledgeSettings, Settings};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,6 +28,9 @@ pub struct IndexStatus {
     pub docs: u64,
     /// Parts of these files.
     pub chunks: u64,
+    /// Parts with a vector; absent if the settings name no server for vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<u64>,
     /// Files that the next question reads, because they are new or changed.
     pub changed: usize,
     /// Indexed files that are gone.
@@ -55,6 +61,9 @@ pub struct IndexAnswer {
     pub stale: usize,
     /// Files that were found and are gone.
     pub gone: usize,
+    /// Why the parts were found by words alone, although the settings name a server for vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A part of a file with words of the question.
@@ -89,18 +98,33 @@ impl From<Hit> for HitView {
 pub fn index_status(environment: &Environment) -> Result<IndexStatus, ServiceError> {
     let files = files(environment)?;
     let database = files.database().unwrap_or_default();
-    let found = files.with_index(|index| Ok((index.stored()?, index.pending(&files)?)));
-    let (stored, pending) = found.map_err(|error| unusable(&database, &error))?;
-    Ok(status(&database, stored, pending))
+    let found = files.with_index(|index| {
+        Ok((index.stored(&files)?, vectors(index, &files)?, index.pending(&files)?))
+    });
+    let (stored, vectors, pending) = found.map_err(|error| unusable(&database, &error))?;
+    Ok(status(&database, stored, vectors, pending))
 }
 
-/// Removes the index and makes it again from all files.
+fn vectors(index: &Index, files: &IndexedFiles) -> Result<Option<u64>, DatabaseError> {
+    files.embedder().map(|embedder| index.embedded(embedder.key())).transpose()
+}
+
+/// Removes the index and makes it again from all files, with the vectors of all parts.
+///
+/// # Errors
+///
+/// If the server that makes vectors fails, the index is there without some of them.
 pub fn rebuild_index(environment: &Environment) -> Result<IndexStatus, ServiceError> {
     let files = files(environment)?;
     let database = files.database().unwrap_or_default();
     let rebuilt = files.rebuild();
-    let stored = rebuilt.map_err(|error| unusable(&database, &error))?;
-    Ok(status(&database, stored, Synced::default()))
+    let (stored, failure) = rebuilt.map_err(|error| unusable(&database, &error))?;
+    if let Some(failure) = failure {
+        return Err(ServiceError::environment(failure));
+    }
+    let vectors = files.with_index(|index| vectors(index, &files));
+    let vectors = vectors.map_err(|error| unusable(&database, &error))?;
+    Ok(status(&database, stored, vectors, Synced::default()))
 }
 
 /// Answers a question from the files of now. The index is brought to them before.
@@ -126,7 +150,7 @@ pub fn query_index(
         of(error.failure())
     })?;
     let hits = answer.hits.into_iter().map(HitView::from).collect();
-    Ok(IndexAnswer { hits, stale: answer.stale, gone: answer.gone })
+    Ok(IndexAnswer { hits, stale: answer.stale, gone: answer.gone, note: answer.note })
 }
 
 fn files(environment: &Environment) -> Result<IndexedFiles, ServiceError> {
@@ -139,16 +163,43 @@ fn files(environment: &Environment) -> Result<IndexedFiles, ServiceError> {
     })?;
     let redactor = Arc::new(Redactor::default());
     learn_secrets(&project, &redactor);
-    Ok(IndexedFiles::new(workspace, redactor))
+    let rules = index_rules(&project.catalog.settings, environment, &redactor);
+    Ok(IndexedFiles::new(workspace.with_index_rules(rules), redactor))
 }
 
-fn status(database: &Path, stored: Stored, pending: Synced) -> IndexStatus {
+/// The rules of the settings for the index of the project files. The redactor learns the API key of the server that
+/// makes vectors.
+pub(in crate::service) fn index_rules(
+    settings: &Settings,
+    environment: &Environment,
+    redactor: &Redactor,
+) -> IndexRules {
+    let KnowledgeSettings { docs, exclude, max_files, max_file_kib, .. } = &settings.knowledge;
+    let embedder = settings.knowledge.embedder().map(|own| -> Arc<dyn Embedder> {
+        let key = own.api_key_env.as_deref().and_then(|name| {
+            let value = environment.variables.get(name)?.trim();
+            redactor.add(name, value);
+            (!value.is_empty()).then(|| value.to_owned())
+        });
+        Arc::new(EndpointEmbedder::new(own, key))
+    });
+    IndexRules {
+        docs: PathGlobs::of(docs),
+        exclude: PathGlobs::of(exclude),
+        max_files: *max_files as usize,
+        max_file: u64::from(*max_file_kib) << 10,
+        embedder,
+    }
+}
+
+fn status(database: &Path, stored: Stored, vectors: Option<u64>, pending: Synced) -> IndexStatus {
     IndexStatus {
         database: database.display().to_string(),
         bytes: std::fs::metadata(database).map_or(0, |file| file.len()),
         code: stored.files.0,
         docs: stored.files.1,
         chunks: stored.chunks,
+        vectors,
         changed: pending.read,
         gone: pending.gone,
     }

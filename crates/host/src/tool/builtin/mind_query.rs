@@ -39,7 +39,9 @@ fn query(args: &Args, files: &FileAccess, _: &CancellationToken) -> Result<CallR
     })?;
     let hits: Vec<Value> = answer.hits.iter().map(hit_json).collect();
     let mut result = json!({"hits": hits, "stale": answer.stale, "gone": answer.gone});
-    if hits.is_empty() {
+    if let Some(why) = &answer.note {
+        result["note"] = json!(format!("found by words alone: {why}"));
+    } else if hits.is_empty() {
         result["note"] = json!(
             "no file has a word of the question; pass `terms` with names that the answer may contain, or use `fs:search`"
         );

@@ -1,6 +1,7 @@
 //! [`Settings`]: the whole file, `.kb/kb.config.json` or `.yml`.
 
 use super::escalation::OrchestratorSettings;
+use super::knowledge::KnowledgeSettings;
 use super::llm::LlmSettings;
 use super::memory::{MEMORY_SETTINGS, MemorySettings, memory};
 use super::secrets::{SECRET_VALUE, SecretSource, secrets};
@@ -59,6 +60,8 @@ settings! {
         [own] test_commands: Vec<String> = "testCommands", example("[make check]");
         /// What is remembered across runs.
         [inner] memory: MemorySettings = "memory" as Map(&MEMORY_SETTINGS) => memory, example("{enabled: true}");
+        /// The index of the project files.
+        [inner] knowledge: KnowledgeSettings = "knowledge", example("{exclude: [\"vendor/**\"]}");
     } plus {
         /// Limits in these settings that are not supported yet. A run is refused if there are any.
         not_yet: Vec<NotYet>,

@@ -102,7 +102,7 @@ fn prices(node: &Node, _: &str, decoder: &mut Decoder) -> BTreeMap<String, Model
     entries.iter().filter_map(price).collect()
 }
 
-fn api_key_env(node: &Node, _: &str, decoder: &mut Decoder) -> Option<String> {
+pub(super) fn api_key_env(node: &Node, _: &str, decoder: &mut Decoder) -> Option<String> {
     let text = decoder.text(node, "apiKeyEnv")?;
     if !is_variable(text) {
         let message = "`apiKeyEnv` is not the name of an environment variable";
@@ -113,7 +113,7 @@ fn api_key_env(node: &Node, _: &str, decoder: &mut Decoder) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn endpoint(node: &Node, _: &str, decoder: &mut Decoder) -> Option<String> {
+pub(super) fn endpoint(node: &Node, _: &str, decoder: &mut Decoder) -> Option<String> {
     let text = decoder.text(node, "endpoint")?;
     if !is_url(text) {
         let help = "write the whole URL, such as `http://127.0.0.1:11434/v1`".to_owned();

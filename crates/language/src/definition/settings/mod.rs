@@ -4,6 +4,7 @@
 
 mod escalation;
 mod file;
+mod knowledge;
 mod llm;
 mod memory;
 mod secrets;
@@ -17,6 +18,7 @@ pub(crate) use escalation::ORCHESTRATOR;
 pub use escalation::{EscalationLimits, OrchestratorSettings};
 pub use file::Settings;
 pub(crate) use file::{SETTINGS, settings};
+pub use knowledge::{EmbeddingProvider, EmbeddingSettings, KnowledgeSettings};
 pub use llm::{LlmSettings, ModelPrice, TierSettings};
 pub use memory::MemorySettings;
 pub use secrets::SecretSource;

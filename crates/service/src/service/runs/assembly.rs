@@ -10,6 +10,7 @@ use super::present;
 use super::remembering;
 use super::secrets::ConfiguredSecrets;
 use crate::service::ServiceError;
+use crate::service::indexing::index_rules;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, RunId};
 use kb_clock::RunClock;
@@ -165,7 +166,8 @@ pub(super) fn assemble(
     let journal = context.journal(settings.journal.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
-    let workspace = workspace(context, settings, frozen)?;
+    let rules = index_rules(settings, &context.environment, &redactor);
+    let workspace = workspace(context, settings, frozen)?.with_index_rules(rules);
     note_writers(context, frozen, plan)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
