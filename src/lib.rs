@@ -54,9 +54,10 @@
 //! | [`http`] | `http` | the HTTP client, address rules, redirects | diagnostic, value |
 //! | [`mcpclient`] | `mcpclient` | the client of MCP servers: protocol, limits, checked declarations | diagnostic, value, definition, process, jsonrpc, http |
 //! | [`code`] (pure) | `code` | definitions and usages in source files, by the syntax trees of seven languages | – |
-//! | [`knowledge`] | `knowledge` | retrieval: search terms, the parts of a file, the index of the project files | value, database, code |
+//! | [`knowledge`] | `knowledge` | retrieval: search terms, the parts of a file, the index of the project files | diagnostic, value, database, code |
 //! | [`learning`] (pure) | `learning` | what attempts of specialists came to, with bounds, and what follows from it | value |
 //! | [`memory`] | `memory` | what is remembered across runs: entries, their rules and their store | value, redaction, database, knowledge, learning |
+//! | [`embedding`] | `host` | vectors of texts from a server of the settings | diagnostic, value, clock, definition, http, knowledge |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, verify, attempt, database, code, knowledge |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
 //! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, http, mcpclient, code, knowledge, memory, workspace, git |
@@ -73,7 +74,7 @@
 //! | [`inspect`] | `engine` | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
 //! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition, attempt |
 //! | [`trigger`] | `service` | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, database, journal |
-//! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal, process, http, knowledge, learning, memory, workspace, git, tool, llm, specialist, goal, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
+//! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, database, journal, process, http, knowledge, learning, memory, embedding, workspace, git, tool, llm, specialist, goal, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | `serve` | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, expression, schedule, definition, run, attempt, journal, process, wire, project, trigger, service |
 //! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, evidence, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`mcp`] | `mcp` | the MCP server: playbooks and runs as tools of a client | diagnostic, value, redaction, definition, attempt, wire, trigger, service, serve, web |

@@ -63,7 +63,7 @@ fn main() {
     assert!(queries.len() >= 50);
     let mut files = Copies { texts, copies: 1 };
     let measured = Index::with(Some(folder.path()), Path::new("/"), |index| {
-        while index.stored()?.chunks < 100_000 {
+        while index.stored(&files)?.chunks < 100_000 {
             index.sync(&files)?;
             files.copies += 1;
         }
@@ -84,7 +84,7 @@ fn main() {
         }
         times.sort_by(f64::total_cmp);
         let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
-        Ok((index.stored()?.chunks, at(0.5), at(0.95)))
+        Ok((index.stored(&files)?.chunks, at(0.5), at(0.95)))
     });
     let (chunks, median, p95) = measured.unwrap();
     println!(

@@ -58,6 +58,11 @@ pub fn chunks(path: &str, text: &str, stop: &mut dyn FnMut() -> bool) -> Vec<Chu
     parts
 }
 
+/// The text of a part of which a vector is made. The vector is stored by its digest.
+pub(crate) fn text_of(path: &str, symbol: &str, body: &str) -> String {
+    format!("{path} {symbol}\n{body}")
+}
+
 /// Whether a definition is a part of its own. Others are found by the part that they lie in.
 fn is_own(symbol: &Symbol) -> bool {
     let lines = symbol.end_line - symbol.line + 1;

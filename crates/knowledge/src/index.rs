@@ -1,8 +1,7 @@
 //! The index: chunks of files by the digests of their contents, and the terms by which they are found.
 
-use crate::chunk::chunks;
+use crate::chunk::{chunks, text_of};
 use crate::files::{Content, Corpus, Files, Stamp, shown_lines};
-use crate::vectors::text_digest;
 use crate::words::Terms;
 use kb_base::value::Digest;
 use kb_database::{DatabaseError, Layout, SyncLevel};
@@ -293,7 +292,7 @@ fn version_of(
     for chunk in chunks(path, &lines.join("\n"), &mut *files.patience()) {
         let body = lines[chunk.start as usize - 1..chunk.end as usize].join("\n");
         let add = "INSERT INTO chunk (version, symbol, kind, start, end, sha256) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let sha256 = text_digest(path, &chunk.symbol, &body);
+        let sha256 = Digest::of(text_of(path, &chunk.symbol, &body));
         let sha256 = sha256.as_bytes();
         let row = params![version, chunk.symbol, chunk.kind, chunk.start, chunk.end, sha256];
         change.prepare_cached(add)?.execute(row)?;

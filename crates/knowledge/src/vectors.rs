@@ -4,6 +4,7 @@
 //! was made of, so that a part that did not change keeps it. All stored vectors are of one model. A question is
 //! compared with all of them.
 
+use crate::chunk::text_of;
 use crate::embedder::{EmbedError, Embedder};
 use crate::files::{Files, shown_lines};
 use crate::index::{Index, change, digest};
@@ -45,15 +46,6 @@ struct Part {
     symbol: String,
     lines: (u32, u32),
     key: Vec<u8>,
-}
-
-/// The digest by which the vector of a part is stored.
-pub(crate) fn text_digest(path: &str, symbol: &str, body: &str) -> Digest {
-    Digest::of(text_of(path, symbol, body))
-}
-
-fn text_of(path: &str, symbol: &str, body: &str) -> String {
-    format!("{path} {symbol}\n{body}")
 }
 
 impl Index {
@@ -241,8 +233,11 @@ fn other_length(expected: Option<usize>, found: usize) -> Failure {
 /// The texts of parts; the file that was read last is kept.
 struct LastRead<'f> {
     files: &'f dyn Files,
-    last: Option<(String, Option<(Digest, Vec<String>)>)>,
+    last: Option<(String, Option<Shown>)>,
 }
+
+/// The digest and the shown lines of a file.
+type Shown = (Digest, Vec<String>);
 
 impl LastRead<'_> {
     /// The text of a part, masked; `None` if its file has another content now.

@@ -1,15 +1,14 @@
 //! The index of the project files as use cases: its status, a rebuild, questions.
 
 use super::hook_secrets::learn_secrets;
+use super::index_rules::index_rules;
 use super::{Environment, Project, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::redaction::Redactor;
 use kb_database::DatabaseError;
-use kb_host::embedding::EndpointEmbedder;
-use kb_host::workspace::{FileQuestion, IndexRules, IndexedFiles, PathError, PathGlobs};
-use kb_knowledge::{Corpus, Embedder, Hit, Index, Stored, Synced};
-use kb_language::definition::{KnowledgeSettings, Settings};
+use kb_host::workspace::{FileQuestion, IndexedFiles, PathError};
+use kb_knowledge::{Corpus, Hit, Index, Stored, Synced};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -165,31 +164,6 @@ fn files(environment: &Environment) -> Result<IndexedFiles, ServiceError> {
     learn_secrets(&project, &redactor);
     let rules = index_rules(&project.catalog.settings, environment, &redactor);
     Ok(IndexedFiles::new(workspace.with_index_rules(rules), redactor))
-}
-
-/// The rules of the settings for the index of the project files. The redactor learns the API key of the server that
-/// makes vectors.
-pub(in crate::service) fn index_rules(
-    settings: &Settings,
-    environment: &Environment,
-    redactor: &Redactor,
-) -> IndexRules {
-    let KnowledgeSettings { docs, exclude, max_files, max_file_kib, .. } = &settings.knowledge;
-    let embedder = settings.knowledge.embedder().map(|own| -> Arc<dyn Embedder> {
-        let key = own.api_key_env.as_deref().and_then(|name| {
-            let value = environment.variables.get(name)?.trim();
-            redactor.add(name, value);
-            (!value.is_empty()).then(|| value.to_owned())
-        });
-        Arc::new(EndpointEmbedder::new(own, key))
-    });
-    IndexRules {
-        docs: PathGlobs::of(docs),
-        exclude: PathGlobs::of(exclude),
-        max_files: *max_files as usize,
-        max_file: u64::from(*max_file_kib) << 10,
-        embedder,
-    }
 }
 
 fn status(database: &Path, stored: Stored, vectors: Option<u64>, pending: Synced) -> IndexStatus {

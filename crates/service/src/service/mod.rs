@@ -28,6 +28,7 @@ mod fires;
 mod formatting;
 mod hook_secrets;
 mod importing;
+mod index_rules;
 mod indexing;
 mod learning;
 mod matching;

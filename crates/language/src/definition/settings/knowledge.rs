@@ -52,7 +52,7 @@ choices! {
     /// Who makes the vectors.
     #[derive(Default)]
     pub enum EmbeddingProvider {
-        /// Nobody: parts are found by their words.
+        /// Parts are found by their words alone.
         None = "none",
         /// An OpenAI-compatible server.
         #[default]

@@ -10,7 +10,7 @@ use super::present;
 use super::remembering;
 use super::secrets::ConfiguredSecrets;
 use crate::service::ServiceError;
-use crate::service::indexing::index_rules;
+use crate::service::index_rules::index_rules;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, RunId};
 use kb_clock::RunClock;
