@@ -115,3 +115,31 @@ fn an_entry_that_never_helps_is_archived_after_sixteen_uses_and_not_after_three(
     assert!(all(&scratch).is_empty());
     scratch.kb(&["faq", "did not help"]).code(2).says(&["no answer of the FAQ was shown yet"]);
 }
+
+#[test]
+fn the_commands_of_the_documentation_work_as_they_are_written() {
+    let scratch = project();
+    scratch.write("src/server.rs", "fn listen() {}\n");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/memory.md")).unwrap();
+    let lines = page.lines().filter(|line| line.starts_with("kb faq"));
+    let mut asked = 0;
+    for line in lines {
+        // Words, and texts in quotes.
+        let line = line.split(" #").next().unwrap();
+        let parts = line.split('"').enumerate();
+        let args: Vec<String> = parts
+            .flat_map(|(at, part)| match at % 2 {
+                0 => part.split_whitespace().map(str::to_owned).collect(),
+                _ => vec![part.to_owned()],
+            })
+            .collect();
+        let args: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
+        let said = scratch.kb(&args).code(0);
+        let shows = said.out.contains("Stop what listens on 8080")
+            || said.out.contains("server does not start");
+        assert!(shows, "{line}: {} {}", said.out, said.err);
+        asked += 1;
+    }
+    assert_eq!((asked, all(&scratch).len()), (5, 0));
+}

@@ -13,6 +13,7 @@ mod events;
 mod faults;
 mod kills;
 mod mcp_http;
+mod memory;
 mod moved;
 mod notify;
 mod operation;

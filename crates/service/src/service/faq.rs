@@ -4,6 +4,7 @@ use super::memory::{MemoryAdd, Opened, add_memory, failed, forget_memory};
 use super::{Environment, ResourceKind, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
+use kb_knowledge::terms;
 use kb_memory::{FAQ, FaqCategory, FaqEntry, FaqRequest, Feedback, Query, Reader, State};
 use serde::Serialize;
 
@@ -102,13 +103,13 @@ fn note_shown(environment: &Environment, entries: &[FaqEntry]) -> Result<(), Ser
     opened.store.note_access(&ids, None, opened.now).map_err(failed)
 }
 
-/// Forgets the only entry that has this id or all of these words.
+/// Forgets the only entry that has this id or all of these words, whatever their endings; articles do not count.
 fn forget(environment: &Environment, what: &str) -> Result<FaqAnswer, ServiceError> {
     let all = list_faq(environment)?;
-    let words: Vec<String> = what.split_whitespace().map(str::to_lowercase).collect();
+    let words = terms(what);
     let has = |entry: &FaqEntry| {
-        let text = format!("{} {}", entry.problem, entry.solution).to_lowercase();
-        entry.id == what || (!words.is_empty() && words.iter().all(|word| text.contains(word)))
+        let own = terms(&format!("{} {}", entry.problem, entry.solution));
+        entry.id == what || (!words.is_empty() && words.iter().all(|word| own.contains(word)))
     };
     let fitting: Vec<&FaqEntry> = all.iter().filter(|entry| has(entry)).collect();
     match fitting.as_slice() {

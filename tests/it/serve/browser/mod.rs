@@ -95,6 +95,7 @@ fn every_page_is_accessible_on_both_sizes_in_both_schemes() {
         "/triggers".to_owned(),
         "/playbooks".to_owned(),
         "/playbooks/asks".to_owned(),
+        "/memory".to_owned(),
         "/system".to_owned(),
         "/login".to_owned(),
         "/nothing".to_owned(),

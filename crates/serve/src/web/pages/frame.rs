@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The pages of the navigation: name and path.
-const PAGES: [(&str, &str); 5] = [
+const PAGES: [(&str, &str); 6] = [
     ("Runs", "/"),
     ("Inbox", "/inbox"),
     ("Triggers", "/triggers"),
     ("Playbooks", "/playbooks"),
+    ("Memory", "/memory"),
     ("System", "/system"),
 ];
 

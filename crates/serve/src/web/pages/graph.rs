@@ -80,6 +80,32 @@ pub(super) fn graph(plan: &Value, run: Option<&RunView>, selected: Option<&str>)
     Graph { width: drawing.size.0, height: drawing.size.1, nodes: boxes, paths }
 }
 
+/// A box of a graph without states: a name, a line about it, and where it leads.
+pub(super) struct Linked {
+    pub(super) name: String,
+    pub(super) detail: String,
+    /// An address; empty for a box that leads nowhere.
+    pub(super) href: String,
+}
+
+/// Draws boxes that belong together. `pairs` are numbers of boxes; the first one stands on the left.
+pub(super) fn linked(boxes: &[Linked], pairs: &[(usize, usize)]) -> Graph {
+    let drawing = layout::layout(boxes.len(), pairs);
+    let drawn = boxes.iter().zip(&drawing.boxes).map(|(own, (x, y))| Node {
+        short: short(&own.name, 20),
+        detail: short(&own.detail, 26),
+        status: StepStatus::Pending,
+        x: *x,
+        y: *y,
+        href: own.href.clone(),
+        selected: false,
+        many: false,
+    });
+    let nodes = drawn.collect();
+    let paths = drawing.paths.into_iter().map(|d| Edge { d, weak: false }).collect();
+    Graph { width: drawing.size.0, height: drawing.size.1, nodes, paths }
+}
+
 /// The status of a step and a line about it. The items of a `forEach` are one box.
 fn state(instances: &[&InstanceView], kind: &str) -> (StepStatus, String) {
     let Some(step) = instances.first() else { return (StepStatus::Pending, kind.to_owned()) };

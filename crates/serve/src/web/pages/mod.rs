@@ -12,6 +12,7 @@ mod frame;
 mod graph;
 mod inbox;
 mod layout;
+mod memory;
 mod playbooks;
 mod run;
 mod runs;
@@ -23,6 +24,7 @@ mod triggers;
 
 pub(super) use frame::problem;
 pub(super) use inbox::inbox;
+pub(super) use memory::memory;
 pub(super) use playbooks::{playbook, playbooks};
 pub(super) use run::run;
 pub(super) use runs::runs;

@@ -28,6 +28,7 @@ const TEMPLATES: &[(&str, &str)] = templates![
     "triggers.html",
     "playbooks.html",
     "playbook.html",
+    "memory.html",
     "system.html",
     "problem.html",
 ];

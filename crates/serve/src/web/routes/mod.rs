@@ -7,6 +7,7 @@ mod hooks;
 mod login;
 mod logs;
 mod mcp;
+mod memory;
 mod metrics;
 mod pages;
 mod playbooks;
@@ -17,6 +18,7 @@ mod tokens;
 mod triggers;
 
 use super::route::Route;
+pub(in crate::web) use memory::environment as memory_environment;
 
 /// The tables of all routes.
 pub static ROUTE_GROUPS: &[&[Route]] = &[
@@ -27,6 +29,7 @@ pub static ROUTE_GROUPS: &[&[Route]] = &[
     asks::ROUTES,
     playbooks::ROUTES,
     triggers::ROUTES,
+    memory::ROUTES,
     tokens::ROUTES,
     hooks::ROUTES,
     system::ROUTES,

@@ -33,6 +33,13 @@ pub(super) const ROUTES: &[Route] = &[
     page("/playbooks", READ, playbooks, "The page of playbooks.").query(&[PROJECT]),
     page("/playbooks/{playbook}", READ, playbook, "The page of a playbook.")
         .query(&[PROJECT, param("from", "The run whose parameters the form has.")]),
+    page("/memory", READ, memory, "The page of the memory.").query(&[
+        PROJECT,
+        param("text", "Only entries with one of these words."),
+        param("kind", "Only entries of this kind."),
+        param("tag", "Only entries with this tag."),
+        param("author", "Only entries of this author."),
+    ]),
     page("/system", READ, system, "The page of the system.").query(&[PROJECT]),
     asset("/assets/kb.css", css, "The style of the pages."),
     asset("/assets/kb.js", script, "The script of the pages."),
@@ -64,6 +71,10 @@ fn playbooks(call: &Call) -> Answer {
 
 fn playbook(call: &Call) -> Answer {
     reply::page(pages::playbook(call)?)
+}
+
+fn memory(call: &Call) -> Answer {
+    reply::page(pages::memory(call)?)
 }
 
 fn system(call: &Call) -> Answer {
