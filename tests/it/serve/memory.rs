@@ -99,5 +99,5 @@ fn entries_are_shown_with_their_origin_found_by_kind_tag_and_author_and_approved
         site.post(&format!("/api/v1/memory/{tabs}/reject"), &admin, "{\"reason\": \"no\"}");
     assert_eq!(rejected.json()["state"], "forgotten");
     assert!(!page("/memory").contains("Use tabs."));
-    assert_eq!(site.post(&format!("/api/v1/memory/{id}/reject"), &admin, "{}").status, 422);
+    assert_eq!(site.post(&format!("/api/v1/memory/{id}/reject"), &admin, "{}").status, 409);
 }

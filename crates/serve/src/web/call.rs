@@ -10,6 +10,7 @@ use futures::StreamExt;
 use kb_base::diagnostic::{Code, nearest};
 use kb_base::value::{Json, RunId, Timestamp};
 use kb_engine::journal::{JournalError, RunRow};
+use kb_service::service::Environment;
 use kb_service::trigger::Role;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::de::DeserializeOwned;
@@ -144,6 +145,12 @@ impl Call {
             _ => Err(Problem::bad_request(format!("several projects have {what}"))
                 .help("name one with `?project=ID`")),
         }
+    }
+
+    /// The environment of a project in which the caller acts.
+    pub(super) fn environment_of(&self, project: &WebProject) -> Environment {
+        let own = project.state().project.acting_as(self.user());
+        Environment { cwd: own.context.root.clone(), ..own.context.environment }
     }
 
     /// Who asks, for records.

@@ -5,7 +5,6 @@ use super::frame;
 use super::graph::{Graph, Linked, linked};
 use crate::web::call::Call;
 use crate::web::problem::Problem;
-use crate::web::routes::memory_environment;
 use crate::web::state::WebProject;
 use kb_service::service::{self, MemoryEntry, MemoryKind, MemoryQuery, MemoryState};
 use kb_service::trigger::Role;
@@ -42,7 +41,7 @@ pub(in crate::web) fn memory(call: &Call) -> Result<String, Problem> {
     let (mut all, mut problems, mut enabled, mut stored) = (Vec::new(), Vec::new(), false, 0);
     let mut authors: Vec<String> = Vec::new();
     for project in call.projects()? {
-        let environment = memory_environment(call, &project);
+        let environment = call.environment_of(&project);
         let view = service::list_memory(&environment, &[])?;
         enabled |= view.enabled;
         stored += view.entries.len();

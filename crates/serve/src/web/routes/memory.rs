@@ -16,7 +16,7 @@ const PROJECT: QueryParam = param("project", "Only this project.");
 const ANSWERS: &[(u16, &str)] = &[
     (200, "What became of the entry."),
     (404, "There is no such entry."),
-    (422, "Its state does not allow it, or its file cannot be written."),
+    (409, "Its state does not allow it."),
 ];
 
 pub(super) const ROUTES: &[Route] = &[
@@ -54,17 +54,11 @@ struct Reject {
 struct DecidedEntry {
     /// Its id.
     entry: String,
-    /// Its state.
+    /// As in lists, such as `shared` or `forgotten`.
     state: String,
     /// Its file, if it is shared.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-}
-
-/// The environment of a project in which the caller acts.
-pub(in crate::web) fn environment(call: &Call, project: &WebProject) -> Environment {
-    let own = project.state().project.acting_as(call.user());
-    Environment { cwd: own.context.root.clone(), ..own.context.environment }
 }
 
 fn decide(
@@ -73,7 +67,7 @@ fn decide(
 ) -> Answer {
     let name = call.path("entry");
     let has = |project: &WebProject| {
-        service::show_memory(&environment(call, project), name)
+        service::show_memory(&call.environment_of(project), name)
             .is_ok_and(|own| own.entry.id == name)
     };
     let project = call.project_with(&format!("the entry `{name}`"), has)?;
@@ -81,7 +75,7 @@ fn decide(
     if !has(&project) {
         return Err(Problem::not_found(format!("there is no entry `{name}`")));
     }
-    let value = decide(&environment(call, &project), name)?;
+    let value = decide(&call.environment_of(&project), name)?;
     reply::json(&OfProject { project: project.id.clone(), value })
 }
 

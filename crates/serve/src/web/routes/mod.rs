@@ -18,7 +18,6 @@ mod tokens;
 mod triggers;
 
 use super::route::Route;
-pub(in crate::web) use memory::environment as memory_environment;
 
 /// The tables of all routes.
 pub static ROUTE_GROUPS: &[&[Route]] = &[
