@@ -1,5 +1,6 @@
 //! `knowledge.embeddings`: parts are found by vectors of a server, and by words where it fails.
 
+use crate::running::Start;
 use crate::scratch::Scratch;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -119,7 +120,7 @@ fn parts_are_found_by_their_meaning_and_each_is_sent_once_and_masked() {
     let mut command = scratch.command();
     command.env("EMBED_KEY", "key-of-embeddings").env("OWN_SECRET", "hunter2-hunter2");
     command.args(["index", "rebuild"]);
-    let done = command.output().unwrap();
+    let done = command.finish();
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(
         said.contains("1 source file and 1 document in 2 parts, 2 with a vector"),

@@ -80,6 +80,7 @@ mod mcp;
 mod mcp_client;
 mod mcp_http;
 mod memory;
+mod memory_faults;
 mod memory_poison;
 mod merge_evidence;
 mod named_files;
