@@ -230,6 +230,8 @@ fn a_command_that_is_killed_leaves_each_entry_whole_and_each_file_with_its_entry
     let there: BTreeSet<String> = files(&scratch.root().join(".kb/memory"))
         .iter()
         .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        // A file under its temporary name is no entry; the next write of the same entry replaces it.
+        .filter(|name| !name.starts_with('.'))
         .collect();
     assert_eq!(shared, there);
     assert!(texts(&scratch, "shared").contains(&"It stays.".to_owned()));
