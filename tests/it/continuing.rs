@@ -481,6 +481,56 @@ fn a_step_whose_change_was_undone_runs_again() {
 }
 
 #[test]
+fn the_second_of_two_changes_of_a_file_is_missed_alone() {
+    let step = |id: &str, after: &str| {
+        let check = "checks: [{file: {path: a.txt, changed: true}}]";
+        format!("  - {{id: {id}, {after}run: 'echo {id} >> a.txt', verify: {{{check}}}}}\n")
+    };
+    let text = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n{}{}  - {{id: z, dependsOn: [v], run: 'test -e ok'}}\n",
+        step("w", ""),
+        step("v", "dependsOn: [w], "),
+    );
+    for (left, after) in [("a\nw\n", "a\nw\nv\n"), ("a\n", "a\nw\nv\n"), ("other\n", "other\n")] {
+        let scratch = Scratch::new(&[("playbooks/p.yml", text.as_str()), ("a.txt", "a\n")]);
+        scratch.kb(&["playbook", "run", "p"]).code(1);
+        scratch.write("a.txt", left);
+        scratch.write("ok", "");
+        scratch.kb(&["run", "retry", "@last"]).code(0);
+        assert_eq!(scratch.read("a.txt"), after, "{left}");
+    }
+}
+
+#[test]
+fn an_undone_change_of_a_child_run_is_made_again() {
+    let check = "checks: [{file: {path: a.txt, changed: true}}]";
+    let child = |more: &str| {
+        format!(
+            "schema: kb.playbook/1\nid: c\nsteps:\n  - {{id: w, run: 'echo done >> a.txt', verify: {{{check}}}}}\n{more}"
+        )
+    };
+    let fails = "  - {id: z, dependsOn: [w], run: 'test -e ok'}\n";
+    // The child run failed, or it succeeded and a step beside it failed.
+    for (child, beside) in
+        [(child(fails), ""), (child(""), "  - {id: z, dependsOn: [k], run: 'test -e ok'}\n")]
+    {
+        let text =
+            format!("schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: k, playbook: c}}\n{beside}");
+        for args in [&[][..], &["--with-current"]] {
+            let files =
+                [("playbooks/p.yml", text.as_str()), ("playbooks/c.yml", &child), ("a.txt", "a\n")];
+            let scratch = Scratch::new(&files);
+            scratch.kb(&["playbook", "run", "p"]).code(1);
+            assert_eq!(scratch.read("a.txt"), "a\ndone\n");
+            scratch.write("a.txt", "a\n");
+            scratch.write("ok", "");
+            scratch.kb(&[&["run", "retry", "@last"], args].concat()).code(0);
+            assert_eq!(scratch.read("a.txt"), "a\ndone\n", "{args:?} {beside}");
+        }
+    }
+}
+
+#[test]
 fn a_step_whose_file_checks_do_not_hold_any_more_runs_again() {
     for (more, work, check) in [
         ("", "rm a.txt", "{file: {path: a.txt, absent: true}}"),

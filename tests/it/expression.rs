@@ -656,7 +656,7 @@ fn workflows_have_single_braces_for_what_is_known() {
         ("{add-test.output}", "added"),
         ("{params.name}", "greeting"),
         (
-            "\\{name} {nothing} {a.b} {} { name } {n,m} ${name}",
+            "\\{name} {nothing} \\{a.b} {} { name } {n,m} ${name}",
             "{name} {nothing} {a.b} {} { name } {n,m} ${name}",
         ),
         ("{\"name\": \"{name}\"}", "{\"name\": \"greeting\"}"),
@@ -670,6 +670,11 @@ fn workflows_have_single_braces_for_what_is_known() {
          `{research.findings}`? For literal text, write `\\{`"
     );
     assert!(problem(workflow("{research.finding}")).starts_with("KB0306"));
+    assert_eq!(
+        problem(workflow("{a.b}")),
+        "KB0306 `{a.b}` names no parameter, step or output | name an output of an earlier step, as in `{STEP.KEY}`. \
+         For literal text, write `\\{`"
+    );
     assert_eq!(
         problem(workflow("{research.sources}")),
         "KB0306 `{research.sources}`: `outputs` of the step `research` has no `sources` | add `sources` to \

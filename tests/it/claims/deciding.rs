@@ -57,6 +57,13 @@ fn judged(check: Value, calls: &[Value]) -> (String, String) {
 }
 
 #[test]
+fn a_reason_to_doubt_does_not_hide_one_to_refute() {
+    let check = json!({"command": ["sh", "check.sh"], "tests": {"minCount": 1}});
+    let (verdict, reason) = judged(check, &[write("check.sh", "true\n")]);
+    assert_eq!(verdict, "failed", "{reason}");
+}
+
+#[test]
 fn a_command_that_the_step_decided_itself_does_not_pass() {
     let pytest = || json!({"command": [".venv/bin/pytest"]});
     let npm = || json!({"command": ["sh", "-c", "npm test || true"]});
@@ -82,6 +89,8 @@ fn a_command_that_the_step_decided_itself_does_not_pass() {
             "failed",
         ),
         (pytest(), write("tests/helper.sh", "exit 0\n"), "inconclusive"),
+        // A module of the library in the place where Python looks first.
+        (json!({"command": ["python3", "-c", "pass"]}), write("json.py", ""), "failed"),
         // Without it the command could not run.
         (
             json!({"command": ["sh", "-c", "npm test || true"]}),

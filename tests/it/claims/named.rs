@@ -72,6 +72,8 @@ fn what_exists_or_was_received_is_no_invention() {
         (ASK, json!({"summary": "There is no src/checkout.py and no class `Basket`."})),
         (ASK, json!({"missing": ["src/none.py"]})),
         (ASK, json!({"summary": "src/none.py gibt es nicht."})),
+        (ASK, json!({"summary": "I looked for src/none.py in vain."})),
+        (ASK, json!({"lookedFor": {"src/none.py": "✗"}})),
         (ASK, json!({"recommendations": ["move `total` to src/pricing.py"]})),
     ] {
         let calls = [read("src/shop.py"), read("notes.md")];
@@ -103,6 +105,8 @@ fn what_can_be_elsewhere_is_doubt() {
         json!({"summary": "The project uses `sqlalchemy` 2.0."}),
         // Denials of other languages are not known.
         json!({"summary": "Le fichier src/none.py n'existe pas."}),
+        json!({"summary": "Il n'y a pas de fichier src/none.py."}),
+        json!({"summary": "Il file src/none.py manca."}),
         // What ignore rules hide can be made by a tool of the project.
         json!({"summary": "The client of the service is in src/generated/api.py."}),
     ] {

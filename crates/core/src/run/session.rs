@@ -12,7 +12,7 @@ use crate::evidence::{
     GAPS, GOAL_TOKENS, Handoff, Invocation, Payload, Purpose, Record, SUMMARY_TOKENS, SessionLine,
     SessionState, Verdict, Verification,
 };
-use kb_base::value::{Failure, Timestamp, cut_to_tokens};
+use kb_base::value::{Failure, Timestamp, cut_to_tokens, json_text};
 use kb_language::definition::StepPhase;
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
@@ -300,9 +300,14 @@ fn partial(failure: &Failure, entry: &Entry, changed: &BTreeSet<String>) -> Opti
     let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
     let changed = (!paths.is_empty()).then(|| format!("changed {}", paths.join(", ")));
     let submitted = entry.handoff.as_ref().map(|handoff| handoff.summary.as_str());
-    let last = partial.and_then(|one| one["output"]["summary"].as_str().or(one["text"].as_str()));
-    let text = submitted.filter(|text| !text.is_empty()).or(last);
-    let said = text.map(|text| format!("said: {}", cut_to_tokens(text, SUMMARY_TOKENS)));
+    let last = partial.and_then(|one| {
+        let output = &one["output"];
+        let said = output["summary"].as_str().or(one["text"].as_str()).map(str::to_owned);
+        said.or_else(|| output.is_object().then(|| json_text(output)))
+    });
+    let submitted = submitted.filter(|text| !text.is_empty()).map(str::to_owned);
+    let text = submitted.or(last);
+    let said = text.map(|text| format!("said: {}", cut_to_tokens(&text, SUMMARY_TOKENS)));
     let parts: Vec<String> = changed.into_iter().chain(said).collect();
     let line = format!("partial work: {}", parts.join("; "));
     (!parts.is_empty()).then(|| cut_to_tokens(&line, 2 * SUMMARY_TOKENS))

@@ -8,7 +8,7 @@ use super::observation::{Observation, ObservationError, ObservationQuery, Observ
 use super::recorded_changes::{History, RecordedChanges, is_same_content};
 use super::unclear_claim::or_unclear;
 use crate::evidence::{CheckDetail, FileKind, FileState, Verdict};
-use kb_base::value::counted;
+use kb_base::value::{Json, counted};
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn below_query(claim: &Claim) -> Option<ObservationQuery> {
 pub(super) fn check_claim(
     claim: &Claim,
     recorded: &RecordedChanges<'_>,
-    seen: &Observations,
+    (seen, output): (&Observations, &Json),
     policy: ClaimPolicy,
 ) -> CheckDetail {
     let subject = subject(claim, recorded, seen);
@@ -44,12 +44,17 @@ pub(super) fn check_claim(
             let finding = find(claim, subject, recorded, seen);
             if finding.verdict == Verdict::Passed {
                 let more = anchored(claim, subject, recorded, seen);
-                more.or_else(|| repeated(claim, subject)).unwrap_or(finding)
+                let finding = more.or_else(|| repeated(claim, subject)).unwrap_or(finding);
+                if claim.denied && !claim.noted {
+                    finding.contradicted_as("was not done")
+                } else {
+                    finding
+                }
             } else {
-                or_unclear(finding, claim, recorded, seen)
+                or_unclear(finding, claim, recorded, (seen, output))
             }
         }
-        Err(finding) => or_unclear(finding.clone(), claim, recorded, seen),
+        Err(finding) => or_unclear(finding.clone(), claim, recorded, (seen, output)),
     };
     let finding = finding.under(policy);
     let direct = recorded.history(&claim.path);

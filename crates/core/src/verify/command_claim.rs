@@ -5,7 +5,7 @@ use super::claimed_result::{ClaimedResult, annotated};
 use super::command_text::{has_program, is_question, plain};
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
-use super::named_commands::behind_target;
+use super::named_commands::{behind_target, target_finding};
 use super::normalized_path::normalized;
 use super::own_record::without_own;
 use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun, RecordedRuns};
@@ -203,7 +203,7 @@ impl CommandClaim {
         }
         calls.dedup();
         if self.denied {
-            worst = worst.doubted_as("did not run");
+            worst = worst.doubted_as("did not run").contradicted_as("did not run");
         }
         (worst, json!({"calls": calls, "exitCode": code}))
     }
@@ -262,8 +262,8 @@ impl CommandClaim {
         let Some((run, used)) = self.decisive(&same) else {
             let is_success =
                 [ClaimedResult::Succeeded, ClaimedResult::SaidSucceeded].contains(&self.result);
-            if is_success && let Some(run) = behind_target(argv, record) {
-                return (Finding::passed(), Some(run));
+            if is_success && let Some((finding, run)) = target_finding(argv, record) {
+                return (finding, Some(run));
             }
             if let Some(run) = runs.iter().rev().find(|run| run.may_contain(argv)) {
                 let finding = Finding::inconclusive(format!(

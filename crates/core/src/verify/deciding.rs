@@ -9,11 +9,10 @@ use super::manifest::{self, Effect};
 use super::named_commands::{executes_query, is_in_file};
 use super::observation::{Observation, Observations};
 use super::path_glob::PathGlob;
+use super::python_modules::takes_place_of_installed;
 use super::recorded_changes::RecordedChanges;
-use super::runner::{self, TestUse, is_test_file};
+use super::runner::{self, TestUse, is_test_file, is_test_folder};
 
-/// Folders of tests. A file in them that is no test itself is a helper of all of them.
-const TEST_FOLDERS: &[&str] = &["test", "tests", "spec", "specs", "__tests__"];
 /// Words in a line that is added to a test, with which runners leave tests out, and those that begin with `skip`.
 const LEFT_OUT: &[&str] =
     &["ignore", "xfail", "expectedfailure", "only", "todo", "disabled", "xit", "xdescribe"];
@@ -107,8 +106,11 @@ impl Deciding<'_> {
             is_text && file.trim_start_matches("./") == path && runner::is_shell_script(self.argv)
         });
         let weaker = existed && self.test.is_some() && self.is_weaker(path);
-        let all = [by_runner.flatten(), executed, behind.then_some(false), weaker.then_some(false)];
-        all.into_iter().flatten().max()
+        let shadows =
+            !existed && takes_place_of_installed(self.argv, path, self.changes, self.observations);
+        let frozen = [by_runner.flatten(), executed, shadows.then_some(true)];
+        let all = frozen.into_iter().chain([behind.then_some(false), weaker.then_some(false)]);
+        all.flatten().max()
     }
 
     /// Whether the target or script that the command names executes a file.
@@ -119,7 +121,7 @@ impl Deciding<'_> {
 
     /// Whether a test of before may test less: it is gone, lines of it are, or lines that leave tests out were added.
     fn is_weaker(&self, path: &str) -> bool {
-        let in_folder = path.split('/').rev().skip(1).any(|part| TEST_FOLDERS.contains(&part));
+        let in_folder = path.split('/').rev().skip(1).any(is_test_folder);
         if !is_test_file(path) {
             return in_folder;
         }

@@ -17,11 +17,12 @@ use super::ignored_files::{IgnoredFiles, began, literal_start};
 use super::kept::kept_queries;
 use super::keys::sources;
 use super::later_edits::LaterEdits;
-use super::named_commands::{definition_file, executes_queries, target_queries};
+use super::named_commands::{executes_queries, target_queries};
 use super::names::{named_findings, names_query};
 use super::observation::{ObservationQuery, Observations};
 use super::omission::Coverage;
 use super::output_claims::{OutputClaims, test_commands};
+use super::python_modules::installed_query;
 use super::reading::Reading;
 use super::recheck::WrittenFiles;
 use super::recorded_changes::RecordedChanges;
@@ -123,14 +124,14 @@ impl ParsedGate {
         let recorded = claims_tests.then(|| gate.trace.iter().filter_map(Script::of_call));
         let recorded = recorded.into_iter().flatten().flat_map(|script| script.commands);
         let checked = self.command_checks().flat_map(CommandCriterion::commands);
-        let commands = checked.chain(recorded.map(|used| used.argv));
-        let commands: Vec<_> = commands.filter(|argv| definition_file(argv).is_some()).collect();
+        let commands: Vec<Vec<String>> = checked.chain(recorded.map(|used| used.argv)).collect();
         if commands.is_empty() {
             return Vec::new();
         }
         let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
         let changed: Vec<&str> = changes.changed().collect();
-        executes_queries(&commands, &changed).collect()
+        let installed = commands.iter().filter_map(|argv| installed_query(argv, &changes));
+        executes_queries(&commands, &changed).chain(installed).collect()
     }
 
     /// The query for ignored files, if tests or a command of a check can depend on them.
@@ -160,7 +161,11 @@ impl ParsedGate {
         let mut details: Vec<CheckDetail> = Vec::new();
         details.extend(output_schema(gate));
         let files = claims.files.iter();
-        details.extend(files.map(|claim| check_claim(claim, &changes, observations, gate.claims)));
+        details.extend(
+            files.map(|claim| {
+                check_claim(claim, &changes, (observations, &gate.output), gate.claims)
+            }),
+        );
         if gate.claims != ClaimPolicy::None {
             let claimed: Vec<&str> = claims.files.iter().map(|claim| claim.path.as_str()).collect();
             let written = WrittenFiles::of(&gate.trace, &gate.tools);

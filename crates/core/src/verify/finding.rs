@@ -51,4 +51,15 @@ impl Finding {
         };
         Finding::inconclusive(format!("{reason}; what stands beside it can mean that it {denial}"))
     }
+
+    /// A pass is only doubt, because what stands beside the claim says that it `was not done`, or the like, and the record has
+    /// it.
+    pub(super) fn contradicted_as(self, denial: &str) -> Finding {
+        if self.verdict != Verdict::Passed {
+            return self;
+        }
+        Finding::inconclusive(format!(
+            "the record has it, and what stands beside it can mean that it {denial}"
+        ))
+    }
 }

@@ -55,6 +55,7 @@ mod omission;
 mod output_claims;
 mod own_record;
 mod path_glob;
+mod python_modules;
 mod reading;
 mod recheck;
 mod recorded_changes;

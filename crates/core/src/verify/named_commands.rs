@@ -1,8 +1,10 @@
 //! Commands behind a name: who ran `make test` ran the recipe of that target, who ran `npm run lint` that script of
 //! `package.json`. The step that changes a file which they execute decides what the command does.
 
+use super::finding::Finding;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun};
+use super::runner::is_name;
 use super::shell::{CommandUse, Script};
 use crate::evidence::Invocation;
 
@@ -48,6 +50,10 @@ fn target(name: &str, line: &str) -> String {
     format!(r"(?m)^{name}[ \t]*:(?:[^=\n].*)?\n(?:\t.*\n)*?\t{line}")
 }
 
+fn is_shell(path: &str) -> bool {
+    [".sh", ".bash"].iter().any(|end| path.ends_with(end))
+}
+
 /// The query whether the definition of a target or script names a file of the project that it executes. Another file than a
 /// script of a shell can be the work that another target starts: only the target itself counts then.
 pub(super) fn executes_query(argv: &[String], path: &str) -> Option<ObservationQuery> {
@@ -55,7 +61,7 @@ pub(super) fn executes_query(argv: &[String], path: &str) -> Option<ObservationQ
     let name =
         argv.iter().skip(1).rfind(|word| !word.starts_with('-')).map(|word| regex::escape(word));
     let path_of = regex::escape(path);
-    let is_shell = [".sh", ".bash"].iter().any(|end| path.ends_with(end));
+    let is_shell = is_shell(path);
     let line = format!(r".*\b{path_of}\b");
     let script = format!(r#":\s*"(?:[^"]*[\s/])?{path_of}\b[^"]*""#);
     let pattern = match (file == MAKE, is_shell, name) {
@@ -114,12 +120,12 @@ pub(super) fn target_queries<'c>(
     pairs.filter_map(|(ran, claimed)| Some(has_query(&ran.argv, claimed)?.1)).collect()
 }
 
-/// The last recorded run that succeeded of a target or script that has the claimed command, in the folder of the step. A
-/// file that the step changed shows nothing.
+/// The last recorded run that succeeded of a target or script whose definition has the claimed command, in the folder of the
+/// step. Whether the command itself ran is not recorded.
 pub(super) fn behind_target<'r>(
     claimed: &[String],
     record: &CommandRecord<'r>,
-) -> Option<&'r RecordedRun<'r>> {
+) -> Option<(&'r RecordedRun<'r>, &'r CommandUse)> {
     let changed = |file: &str| {
         record.trace.iter().flat_map(|call| &call.changes).any(|change| change.path == file)
     };
@@ -129,8 +135,31 @@ pub(super) fn behind_target<'r>(
             && !changed(file)
             && run.folder_of(used, record.root).is_some_and(|folder| folder.is_empty())
     };
-    record.runs.iter().rev().find(|run| {
+    record.runs.iter().rev().find_map(|run| {
         let mut used = run.script.commands.iter();
-        used.any(|used| run.result(used) == CommandResult::Succeeded && has_it(run, used))
+        let found =
+            used.find(|used| run.result(used) == CommandResult::Succeeded && has_it(run, used))?;
+        Some((run, found))
     })
+}
+
+/// The verdict over a claimed command that only a target or script has in its definition. It ran if it is a test runner, and the
+/// output has its numbers of tests: a runner alone prints them.
+pub(super) fn target_finding<'r>(
+    claimed: &[String],
+    record: &CommandRecord<'r>,
+) -> Option<(Finding, &'r RecordedRun<'r>)> {
+    let (run, used) = behind_target(claimed, record)?;
+    let tests = run.call.process.as_ref().and_then(|process| process.tests);
+    let is_runner = claimed.iter().any(|word| is_name(word));
+    if is_runner && tests.is_some_and(|tests| tests.ran() > 0) {
+        return Some((Finding::passed(), run));
+    }
+    let finding = Finding::inconclusive(format!(
+        "`{}` is claimed to have run; `{}` (call `{}`) has it in its definition, and whether it ran is not recorded",
+        claimed.join(" "),
+        used.argv.join(" "),
+        run.call.id
+    ));
+    Some((finding, run))
 }

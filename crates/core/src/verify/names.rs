@@ -100,17 +100,18 @@ fn is_known_script(text: &str) -> bool {
     text.chars().filter(|c| c.is_alphabetic()).all(is_known)
 }
 
-/// Whether a text can be in one of the languages whose denials are known: in their script, and with one of their function
-/// words if it has some words.
+/// Whether a text can be in one of the languages whose denials are known: in their script, and not without their function
+/// words.
 fn is_readable(text: &str) -> bool {
-    /// Number of words of which one is a function word.
-    const SOME: usize = 3;
+    /// The number of words of which one is a function word.
+    const EACH: usize = 5;
     let words = tokens(text).into_iter().filter_map(|token| match token {
         Token::Word(word) if word.chars().any(char::is_alphabetic) => Some(word),
         Token::Word(_) | Token::Path(_) | Token::Code(_) => None,
     });
     let words: Vec<String> = words.collect();
-    is_known_script(text) && (words.len() < SOME || words.iter().any(|word| is_function_word(word)))
+    let function = words.iter().filter(|word| is_function_word(word)).count();
+    is_known_script(text) && words.len() <= function * EACH
 }
 
 /// The names of an answer; what a sentence says not to be there has none.

@@ -7,6 +7,7 @@ use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_changes::RecordedChanges;
 use super::statement::{Meaning, means};
 use crate::evidence::Verdict;
+use kb_base::value::Json;
 
 /// Number of changed files that a text is compared with.
 const MOST_CHANGES: usize = 200;
@@ -16,7 +17,7 @@ pub(super) fn or_unclear(
     finding: Finding,
     claim: &Claim,
     recorded: &RecordedChanges<'_>,
-    seen: &Observations,
+    (seen, output): (&Observations, &Json),
 ) -> Finding {
     let Some(reason) = finding.reason.as_ref().filter(|_| finding.verdict == Verdict::Failed)
     else {
@@ -42,12 +43,26 @@ pub(super) fn or_unclear(
         true => may_name(without_notes(text), path),
         false => names_in_part(text, path),
     };
-    let related = recorded.changed().take(MOST_CHANGES).find(is_related);
+    // `{package: api, modified: [shop/stock.py]}`
+    let is_below = |path: &&str| {
+        let folder = path.strip_suffix(claim.path.as_str()).and_then(|f| f.strip_suffix('/'));
+        folder.is_some_and(|folder| has_text(output, folder))
+    };
+    let mut changed = recorded.changed().take(MOST_CHANGES);
+    let related = changed.find(|path| is_related(path) || is_below(path));
     match related {
         Some(path) => Finding::inconclusive(format!("{reason}; it may mean `{path}`")),
         None if !is_clear => Finding::inconclusive(format!("{reason}; `{text}` may be no path")),
         None => finding,
     }
+}
+
+/// Whether a key of an output has a text as its value.
+fn has_text(output: &Json, text: &str) -> bool {
+    let is_text = |value: &Json| {
+        value.as_str().is_some_and(|own| own.trim_start_matches("./").trim_end_matches('/') == text)
+    };
+    output.as_object().is_some_and(|fields| fields.values().any(is_text))
 }
 
 /// Whether a text may name a file: `a/src/x.py`, `src/x.py@main`, `src.x` and `x.py` for `src/x.py`.

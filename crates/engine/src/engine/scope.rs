@@ -323,6 +323,10 @@ impl RunScope<'_> {
 /// What a specialist passed on, for expressions: artifacts have their name, type, preview and size.
 fn handoff_of(instance: &Instance) -> Option<Json> {
     let mut handoff = json!(instance.handoff()?);
+    // An empty list is not stored, and is a list for a condition all the same.
+    for list in ["decisions", "constraints", "blockers", "artifacts"] {
+        handoff.as_object_mut()?.entry(list).or_insert_with(|| json!([]));
+    }
     let artifacts = handoff["artifacts"].as_array_mut();
     for artifact in artifacts.into_iter().flatten().filter_map(Json::as_object_mut) {
         artifact.shift_remove("content");

@@ -146,30 +146,36 @@ impl Earlier {
 
     /// Of each instance whose changes are in the project: a file whose change was undone, because it is gone or has the content
     /// or the mode of before again. Also a file of which a `file` check of its gate does not hold any more, unless a step after
-    /// it succeeded: that one can have used it up.
+    /// it succeeded: that one can have used it up. A step with a child run has the changes of that run.
     pub fn undone_files(
         &self,
         journal: &dyn Journal,
         now: &dyn FilesNow,
     ) -> BTreeMap<InstanceIx, String> {
         let before = self.reads_before(journal);
-        let own = self.files.written.iter().map(|(ix, paths)| (*ix, paths, &self.files));
+        let own = self.files.written.iter().map(|(ix, paths)| (*ix, *ix, paths, &self.files));
         let earlier = before.iter().flat_map(|(instances, facts)| {
             let written = move |(ix, there): &(InstanceIx, InstanceIx)| {
-                Some((*ix, facts.written.get(there)?, facts))
+                Some((*ix, *there, facts.written.get(there)?, facts))
             };
             instances.iter().filter_map(written)
         });
         let mut found = BTreeMap::new();
-        for (ix, paths, facts) in own.chain(earlier).filter(|(ix, ..)| self.counts(*ix)) {
+        for (ix, there, paths, facts) in own.chain(earlier).filter(|(ix, ..)| self.counts(*ix)) {
             let is_undone = |path: &String| {
-                let change = self.files.changed.get(path).or_else(|| facts.changed.get(path));
                 let last = self.files.last.get(path).or_else(|| facts.last.get(path));
-                let last = last.copied().flatten();
-                change.is_some_and(|own| own.is_undone(path, last, now))
+                facts.is_undone(there, path, last.copied().flatten(), now)
             };
             if let Some(path) = paths.iter().find(|path| is_undone(path)) {
                 found.insert(ix, path.clone());
+            }
+        }
+        for (ix, instance) in self.state.instances().filter(|(ix, _)| self.counts(*ix)) {
+            let Some(child) = instance.child() else { continue };
+            // A run that was removed tells nothing.
+            let Ok(below) = Earlier::read(journal, &child.run, u64::MAX) else { continue };
+            if let Some(path) = below.undone_files(journal, now).into_values().next() {
+                found.entry(ix).or_insert(path);
             }
         }
         let differs = |fact: &ReliedFact| match fact {

@@ -16,25 +16,13 @@ pub trait FilesNow {
     fn meets(&self, check: &FileCriterion) -> bool;
 }
 
-/// A file that a run changed.
-pub(super) struct FileChange {
-    /// Digest before the first change; `None` if it did not exist, or is not known.
-    pub(super) before: Option<Digest>,
-    /// Permission bits before the first change and after the last one; `None` if it did not exist.
-    pub(super) modes: [Option<u32>; 2],
-}
-
-impl FileChange {
-    /// Whether it was undone: the file is gone, or has the content, or the changed mode, of before again. `last` is the digest
-    /// of its last recorded content.
-    pub(super) fn is_undone(&self, path: &str, last: Option<Digest>, now: &dyn FilesNow) -> bool {
-        let [mode_before, mode_after] = self.modes;
-        let Some(mode) = now.mode(path) else { return mode_after.is_some() };
-        let content = self.before.is_some() && last != self.before;
-        let has_mode_of_before = mode_before == Some(mode) && mode_after != mode_before;
-        content && now.digest(path) == self.before
-            || has_mode_of_before && mode_after.is_some() && !content
-    }
+/// A recorded change of a file.
+struct FileChange {
+    by: InstanceIx,
+    /// Digest before it; `None` if the file did not exist, or it is not known.
+    before: Option<Digest>,
+    /// Permission bits before and after it; `None` if the file did not exist.
+    modes: [Option<u32>; 2],
 }
 
 /// What the tool calls of a run tell about files.
@@ -46,8 +34,8 @@ pub(super) struct FileFacts {
     pub(super) read: BTreeMap<InstanceIx, BTreeSet<String>>,
     /// Files that an instance changed.
     pub(super) written: BTreeMap<InstanceIx, BTreeSet<String>>,
-    /// What each changed file was before its first recorded change, and whether it existed after its last one.
-    pub(super) changed: BTreeMap<String, FileChange>,
+    /// The changes of each file, in order.
+    changed: BTreeMap<String, Vec<FileChange>>,
 }
 
 impl FileFacts {
@@ -69,11 +57,34 @@ impl FileFacts {
                 self.last.insert(change.path.clone(), after);
             }
             let before = change.before.as_ref().and_then(|state| state.sha256);
-            let known = self.changed.entry(change.path.clone());
             let mode = |state: &Option<FileState>| state.as_ref().map(|state| state.mode);
-            let modes = [mode(&change.before), None];
-            known.or_insert(FileChange { before, modes }).modes[1] = mode(&change.after);
+            let modes = [mode(&change.before), mode(&change.after)];
+            let changes = self.changed.entry(change.path.clone()).or_default();
+            changes.push(FileChange { by: ix, before, modes });
             self.written.entry(ix).or_default().insert(change.path.clone());
         }
+    }
+
+    /// Whether the changes of a file by an instance were undone: the file is gone, or has the content, or the changed mode, that
+    /// it had at some time before the first of them. `last` is the digest of its last recorded content.
+    pub(super) fn is_undone(
+        &self,
+        ix: InstanceIx,
+        path: &str,
+        last: Option<Digest>,
+        now: &dyn FilesNow,
+    ) -> bool {
+        let changes = self.changed.get(path).map(Vec::as_slice).unwrap_or_default();
+        let Some(first) = changes.iter().position(|change| change.by == ix) else { return false };
+        let mode_after = changes.last().and_then(|change| change.modes[1]);
+        let Some(mode) = now.mode(path) else { return mode_after.is_some() };
+        let digest = now.digest(path);
+        changes[..=first].iter().any(|change| {
+            let [mode_before, _] = change.modes;
+            let content = change.before.is_some() && last != change.before;
+            let has_mode_of_before = mode_before == Some(mode) && mode_after != mode_before;
+            content && digest == change.before
+                || has_mode_of_before && mode_after.is_some() && !content
+        })
     }
 }

@@ -271,6 +271,10 @@ impl<'a> Scanner<'a> {
                 "add `{key}` to `outputs` of `{root}`, or write `{{{root}.output.{key}}}`. For literal text, write `\\{{`"
             );
             self.problem(at..end + 1, Code::MISSPELLED_PLACEHOLDER, message, help);
+        } else if inner.contains('.') && inner.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let message = format!("`{{{inner}}}` names no parameter, step or output");
+            let help = "name an output of an earlier step, as in `{STEP.KEY}`. For literal text, write `\\{`";
+            self.problem(at..end + 1, Code::MISSPELLED_PLACEHOLDER, message, help);
         }
         None
     }

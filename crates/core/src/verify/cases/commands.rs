@@ -120,6 +120,18 @@ fn what_is_denied_beside_a_name_refutes_nothing() {
     ] {
         doubted(&Step::fixed(), &report);
     }
+    // A field that denies what the record has is no true report.
+    let ran = Step::fixed().run("make lint", 0);
+    for entry in [
+        json!({"command": "make lint", "executed": false}),
+        json!({"command": "make lint", "ran": false}),
+        json!({"command": "make lint", "status": "not run"}),
+    ] {
+        doubted(&ran, &json!({"modified": ["src/calc.py"], "commands": [entry]}));
+    }
+    doubted(&ran, &json!({"modified": [{"path": "src/calc.py", "applied": false}]}));
+    let tool = json!({"tool": "fs:edit", "args": {"path": "src/calc.py"}, "executed": false});
+    doubted(&ran, &json!({"modified": ["src/calc.py"], "toolCalls": [tool]}));
     // A note that denies nothing does not help a lie.
     check(
         &Step::fixed(),

@@ -71,6 +71,27 @@ fn one_meaning_has_one_value() {
 }
 
 #[test]
+fn an_entry_about_one_test_is_no_result_of_all() {
+    let step = Step::fixed().test(1, 1);
+    for tests in [
+        json!([{"name": "test_total", "status": "passed"}, {"name": "test_add", "status": "failed"}]),
+        json!({"test_total": "passed", "test_add": "failed"}),
+        json!([{"name": "test_count", "outcome": "passed"}]),
+    ] {
+        let mut report = json!({"modified": ["src/calc.py"]});
+        for key in ["tests", "testResults"] {
+            report[key] = tests.clone();
+            assert_ne!(step.verdict(&report).0, Failed, "{report}");
+        }
+        report["testResult"] = json!("failed");
+        assert_ne!(step.verdict(&report).0, Failed, "{report}");
+    }
+    let lie =
+        json!({"modified": ["src/calc.py"], "tests": [{"name": "unit tests", "status": "passed"}]});
+    check(&step, &[(lie, Failed, "1 failed")]);
+}
+
+#[test]
 fn tests_that_ran_twice_are_not_twice_as_many() {
     let output = "Ran 4 tests in 0.1s\n\nOK\nRan 4 tests in 0.1s\n\nOK";
     let step = Step::fixed().run("python3 -m unittest && python3 -m unittest", 0).printing(output);

@@ -9,7 +9,7 @@ use super::super::recorded_changes::RecordedChanges;
 use super::super::run_before::run_before;
 use super::super::shell::Script;
 use super::facts::{Evaluation, Facts, not_observed};
-use crate::evidence::{ProcessEndKind, ProcessEvidence, TestCounts};
+use crate::evidence::{ProcessEndKind, ProcessEvidence, TestCounts, Verdict};
 use kb_base::value::Json;
 use kb_language::definition::{CommandCheck, refuse_computed_code, refuse_options};
 use kb_language::expression::{EvalError, Scope, Template};
@@ -142,20 +142,23 @@ impl CommandCriterion {
                 format!("exit code 0, but the step changed files that decide this check: {listed}");
             return Finding::failed(reason);
         }
-        if let Some(gap) = changes.gap().filter(|_| !self.inputs.is_empty()) {
-            return Finding::inconclusive(format!("exit code 0, but {gap}"));
-        }
-        if let Some(path) = self.ignored_input(facts) {
-            return Finding::inconclusive(format!(
+        let gap = changes.gap().filter(|_| !self.inputs.is_empty());
+        let gap = gap.map(|gap| Finding::inconclusive(format!("exit code 0, but {gap}")));
+        let ignored = self.ignored_input(facts).map(|path| {
+            Finding::inconclusive(format!(
                 "exit code 0, but `{path}` changed since the step began; `inputs` of the check names it, and ignore rules \
                  hide what it was"
-            ));
-        }
+            ))
+        });
         let failed_before = self.must_fail_before.then(|| must_have_failed(before)).flatten();
-        failed_before
-            .or_else(|| self.too_few(run, before))
-            .or_else(|| self.decided_by_step(facts))
-            .unwrap_or_else(Finding::passed)
+        let few = self.too_few(run, before);
+        let found = [gap, ignored, failed_before, few, self.decided_by_step(facts)];
+        let mut found: Vec<Finding> = found.into_iter().flatten().collect();
+        let refuted = found.iter().position(|finding| finding.verdict == Verdict::Failed);
+        match refuted {
+            Some(at) => found.swap_remove(at),
+            None => found.into_iter().next().unwrap_or_else(Finding::passed),
+        }
     }
 
     /// The finding if the step changed what decides the result and no key of the check says that it may. A tool call that

@@ -37,6 +37,26 @@ pub(in crate::verify) fn is_shell_script(argv: &[String]) -> bool {
         })
 }
 
+/// The interpreter of Python behind a command: the program itself, the one beside a program of its folder, or the first of
+/// `PATH`. `None` if the command does not execute Python.
+pub(in crate::verify) fn python_of(argv: &[String]) -> Option<String> {
+    const PYTHON: &str = "python";
+    const OF_PYTHON: &str = "pytest py.test nose nose2 tox nox";
+    let first = argv.first()?;
+    let name = program(first);
+    if name == PYTHON {
+        return Some(first.clone());
+    }
+    let folder = first.rsplit_once('/').map(|(folder, _)| folder);
+    let is_own = has(OF_PYTHON, &name);
+    let can_be = is_own || uses_installed(argv) || is_shell_script(argv);
+    Some(match folder.filter(|_| is_own) {
+        Some(folder) => format!("{folder}/python3"),
+        None => "python3".to_owned(),
+    })
+    .filter(|_| can_be)
+}
+
 /// Whether a command runs what a file of the project says, such as a target of `make` or a script of `npm`.
 pub(in crate::verify) fn is_indirect(argv: &[String]) -> bool {
     argv.first().is_some_and(|word| has(INDIRECT, &program(word)))
@@ -83,6 +103,11 @@ pub(in crate::verify) fn executes_project(argv: &[String]) -> bool {
     let verb = argv.iter().skip(1).find(|word| !word.starts_with('-'));
     let runs = verb.is_some_and(|verb| has(RUNS, verb));
     executed_file(argv).is_some() || is_indirect(argv) && (!manager(&name) || runs)
+}
+
+/// Whether a folder has this name because tests are in it. A file in it that is no test itself is a helper of all of them.
+pub(in crate::verify) fn is_test_folder(name: &str) -> bool {
+    ["test", "tests", "spec", "specs", "__tests__"].contains(&name)
 }
 
 /// Whether a path is one of the files of a runner.

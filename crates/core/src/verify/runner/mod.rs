@@ -12,7 +12,7 @@ use super::shell::Script;
 use files::is_among;
 pub(super) use files::{
     decides_any, defines, executed_file, executes_project, is_definition, is_manifest, is_name,
-    is_shell_script, names_runner, uses_installed,
+    is_shell_script, is_test_folder, names_runner, python_of, uses_installed,
 };
 use table::{
     DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,

@@ -94,7 +94,7 @@ pub(super) const RUNNERS: &[Runner] = &[
         hiding: "--setup-only --setup-plan --collectonly --markers --cache-show -V addopts=",
         tests: ".py",
         files: "conftest.py pytest.ini .pytest.ini pytest.toml .pytest.toml pyproject.toml tox.ini setup.cfg pytest.py pytest/* _pytest/* \
-            pluggy/* sitecustomize.py usercustomize.py *.pth *.pyc",
+            sitecustomize.py usercustomize.py *.pth *.pyc",
         ..PLAIN
     },
     Runner {

@@ -197,7 +197,10 @@ const WORDS: [(Meaning, &str); 44] = [
         M::Symbol,
         "symbol identifier dependenc package import$ imports$ librar component modul модул пакет",
     ),
-    (M::Absent, "missing absent nonexistent отсутств fehlt$ fehlen$ fehlend"),
+    (
+        M::Absent,
+        "missing absent nonexistent lacks$ vain$ отсутств fehlt$ fehlen$ fehlend vergeb ✗ ❌",
+    ),
     (
         M::ToCome,
         "plan propos design$ designs$ draft suggest recommend extract$ split$ move$ rename$ migrate refactor$ future todo$ спланир \

@@ -32,6 +32,7 @@ mod secrets;
 mod start;
 mod task_files;
 mod trees;
+mod undone;
 
 use kb_base::value::RunLimits;
 

@@ -2,11 +2,11 @@
 
 use super::assembly::assemble;
 use super::budget;
-use super::keeping::ProjectFiles;
 use super::killed_commands;
 use super::models::needs_model;
 use super::prepared::Prepared;
 use super::present;
+use super::undone::with_undone;
 use super::{Overrides, ProjectContext};
 use crate::service::ServiceError;
 use crate::service::error::ResourceKind;
@@ -15,13 +15,12 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, RunId};
 use kb_core::redaction::{Mask, Redactor};
 use kb_core::run::{InstanceIx, Rules, RunStatus, State};
-use kb_engine::engine::{RETRIED, StartMode};
+use kb_engine::engine::StartMode;
 use kb_engine::inspect::{Earlier, Frozen, find_run, require_as_recorded, require_step};
 use kb_engine::journal::Journal;
 use kb_host::llm::Tiers;
 use kb_language::plan::Plan;
 use serde_json::json;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The result of [`cancel`].
@@ -105,33 +104,6 @@ pub fn retry(
             RetryFrom::Only(step) => StartMode::retry(vec![instance(step)?], true),
         })
     })
-}
-
-/// A retry from a step or item, or from all steps that did not succeed, and from those whose change of a file was undone.
-fn with_undone(
-    journal: &dyn Journal,
-    run: &RunId,
-    root: &Path,
-    from: Option<InstanceIx>,
-) -> Result<StartMode, ServiceError> {
-    let earlier = Earlier::read(journal, run, u64::MAX)?;
-    let undone = earlier.undone_files(journal, &ProjectFiles::of(root));
-    if undone.is_empty() {
-        return Ok(StartMode::retry(from.into_iter().collect(), false));
-    }
-    let mut from = match from {
-        Some(from) => vec![from],
-        None => earlier.state.unsuccessful(&earlier.plan),
-    };
-    from.extend(undone.keys());
-    from.sort();
-    from.dedup();
-    let listed = undone.iter().map(|(ix, path)| {
-        let step = earlier.state.key(&earlier.plan, *ix);
-        format!("the change of `{path}` by step `{step}` was undone")
-    });
-    let reason = format!("{RETRIED}; {}", listed.collect::<Vec<_>>().join(", "));
-    Ok(StartMode::Retry { from, alone: false, reason })
 }
 
 /// The number of an item by its name, such as `fetch[b]`.

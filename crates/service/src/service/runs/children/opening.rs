@@ -4,6 +4,7 @@ use super::{Child, Executed, Shared, child_id, unusable};
 use crate::service::runs::base::facts_of;
 use crate::service::runs::budget;
 use crate::service::runs::keeping::{Current, base_run, choices, secure_blobs};
+use crate::service::runs::undone::with_undone;
 use kb_attempt::PreviousChild;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, JsonMap, RunId};
@@ -98,9 +99,7 @@ impl Shared {
         let fresh = child.previous.is_none();
         let opened = self.lease(&child.run, &child.plan, |status| match status {
             _ if cancelled => StartMode::Cancel { by: "its parent run".to_owned() },
-            RunStatus::Failed | RunStatus::Cancelled if !fresh => {
-                StartMode::retry(Vec::new(), false)
-            }
+            RunStatus::Failed | RunStatus::Cancelled if !fresh => self.retried(child),
             RunStatus::Running
             | RunStatus::Waiting
             | RunStatus::Interrupted
@@ -115,6 +114,25 @@ impl Shared {
             }
             other => other,
         })
+    }
+
+    /// The retry of a child run that did not succeed, with the steps whose change was undone. A worktree or copy is
+    /// written by its own steps alone.
+    fn retried(&self, child: &Child) -> StartMode {
+        let all = || StartMode::retry(Vec::new(), false);
+        if self.is_in_tree(&child.parent) {
+            return all();
+        }
+        with_undone(&*self.journal, &child.run, &self.root, None).unwrap_or_else(|_| all())
+    }
+
+    /// Whether a child run has files of its own, or one of the runs above it.
+    fn is_in_tree(&self, parent: &ParentRun) -> bool {
+        let Ok(frozen) = self.frozen_parent(&parent.run) else { return true };
+        let Ok((_, plan)) = frozen.load() else { return true };
+        let step = parent.instance.split('[').next().unwrap_or_default();
+        let own = plan.find(step).is_none_or(|ix| plan.step(ix).isolation().is_some());
+        own || frozen.parent.as_ref().is_some_and(|above| self.is_in_tree(above))
     }
 
     fn create(&self, child: &Child) -> Executed<Opened> {
