@@ -368,6 +368,7 @@ fn servers_that_break_the_protocol_are_refused() {
         ("same-cursor", "KB1307", "its list of tools does not end"),
         ("twice", "KB1307", "two tools have the name `add`"),
         ("zero-width", "KB1307", "is not the name of a tool"),
+        ("shadows", "KB1307", "`fs:read` is not the name of a tool"),
         ("hidden", "KB1307", "the invisible character U+E0041"),
         ("remote-schema", "KB1307", "`inputSchema`"),
         ("bomb", "KB1307", "too complex"),
@@ -387,7 +388,17 @@ fn servers_that_break_the_protocol_are_refused() {
 
 #[test]
 fn a_server_whose_tools_change_in_a_run_is_not_called_any_more() {
-    let scratch = pinned("plain", "");
+    for (mode, why) in [
+        ("plain", "`send_everything` is new"),
+        ("renames", "`add` is missing; `send_everything` is new"),
+        ("changes", "`add` has another description"),
+    ] {
+        tools_change(mode, why);
+    }
+}
+
+fn tools_change(mode: &str, why: &str) {
+    let scratch = pinned(mode, "");
     let add = json!({"tool": "mcp:calc:add", "args": {"a": 2, "b": 3}});
     let grow = json!({"tool": "mcp:calc:grow", "args": {}});
     let new = json!({"tool": "mcp:calc:send_everything", "args": {"a": 2, "b": 3}});
@@ -405,7 +416,17 @@ fn a_server_whose_tools_change_in_a_run_is_not_called_any_more() {
             "mcp:calc:send_everything - denied KB0602",
         ]
     );
-    assert!(said.out.contains("`send_everything` is new"), "{}", said.out);
+    assert!(said.out.contains(why), "{mode}: {}", said.out);
+}
+
+#[test]
+fn a_server_without_tools_and_one_that_says_much_are_pinned() {
+    let scratch = project("empty", "");
+    scratch.kb(&["mcp", "tools", "calc"]).code(0).says(&["the server declares no tools"]);
+    scratch.kb(&["mcp", "pin", "calc"]).code(0).says(&["pinned 0 tools of `calc`"]);
+    let scratch = pinned("floods", "");
+    let sum = call(&scratch, "add", &json!({"a": 2, "b": 3})).code(0);
+    assert!(sum.out.contains("\"sum\": 5"), "{}", sum.out);
 }
 
 #[test]

@@ -88,6 +88,9 @@ fn a_run_calls_a_server_over_http_until_its_tools_change() {
     kb(&scratch, &["mcp", "pin", "far"]).code(0);
     let (said, codes) = run(&scratch, &["token", "grow", "token"]);
     assert_eq!(codes, ["-", "-", "KB1308"], "{}", said.out);
+    let requests = server.requests();
+    let ended = requests.iter().rposition(|asked| asked.starts_with("DELETE - s2 "));
+    assert_eq!(ended, Some(requests.len() - 1), "the session ends with the run: {requests:?}");
     assert!(!said.out.contains("hunter2") && !said.err.contains("hunter2"), "{}", said.out);
     assert!(said.out.contains("`send_everything` is new"), "{}", said.out);
 }
@@ -108,13 +111,16 @@ fn a_session_that_the_server_forgot_is_begun_again_and_compared_with_the_pin() {
 #[test]
 fn servers_that_break_the_protocol_over_http_are_refused() {
     for (mode, code, why) in [
-        (Mode::Redirects, "KB1307", "it redirects to `http://127.0.0.1:9/evil`"),
+        (Mode::OddSession, "KB1307", "its session id does not have 1 to 1024 visible ASCII"),
+        (Mode::Elsewhere, "KB1307", "ends in `/sse` is of the older transport"),
+        (Mode::Mute, "KB1306", "did not answer `initialize` within 500ms"),
         (Mode::Refuses, "KB1307", "HTTP status 401"),
         (Mode::Page, "KB1307", "with the content type `text/html`"),
         (Mode::Breaks, "KB1307", "ended without the answer"),
     ] {
         let server = Server::start(mode);
-        let scratch = project(&server, ", token: 'env:FAR_TOKEN'");
+        let limit = if mode == Mode::Mute { "500ms" } else { "60s" };
+        let scratch = project(&server, &format!(", token: 'env:FAR_TOKEN', startTimeout: {limit}"));
         let said = kb(&scratch, &["mcp", "pin", "far"]).code(2).says(&[code, why]);
         assert!(!said.err.contains("hunter2") && !scratch.has(".kb/mcp.lock"), "{mode:?}");
     }
@@ -125,6 +131,59 @@ fn servers_that_break_the_protocol_over_http_are_refused() {
     scratch.write(".kb/kb.config.yml", closed);
     kb(&scratch, &["mcp", "tools", "far"]).code(2).says(&["not public", "allowPrivate"]);
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_redirect_is_not_followed_and_carries_no_token() {
+    let other = Server::start(Mode::Json);
+    let server = Server::start(Mode::Redirects(other.port));
+    let scratch = project(&server, ", token: 'env:FAR_TOKEN'");
+    let target = format!("it redirects to `http://127.0.0.1:{}/evil`", other.port);
+    let said = kb(&scratch, &["mcp", "pin", "far"]).code(2).says(&["KB1307", &target]);
+    assert!(!said.err.contains("code=7") && !said.err.contains("hunter2"), "{}", said.err);
+    assert!(other.requests().is_empty(), "{:?}", other.requests());
+}
+
+#[test]
+fn an_error_with_the_status_400_is_that_of_the_call_and_does_not_end_the_session() {
+    let server = Server::start(Mode::Declines);
+    let scratch = project(&server, "");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    let said = call(&scratch, "token").code(1).says(&["KB1309", "(-32602): not on Fridays"]);
+    assert!(!said.out.contains("not usable"), "{said:?}");
+    let (said, codes) = run(&scratch, &["token", "grow"]);
+    assert_eq!(codes, ["KB1309", "KB1309"], "{}", said.out);
+    let requests = server.requests();
+    let begun = requests.iter().filter(|asked| asked.contains(" initialize ")).count();
+    let ended: Vec<&str> =
+        requests.iter().filter_map(|asked| asked.strip_prefix("DELETE - ")).collect();
+    assert_eq!(begun, 3, "one each for the pin, the call and the run: {requests:?}");
+    let sessions: Vec<&str> = ended.iter().filter_map(|asked| asked.split(' ').next()).collect();
+    assert_eq!(sessions, ["s1", "s2", "s3"], "{requests:?}");
+}
+
+#[test]
+fn servers_that_say_much_or_name_another_session_are_answered_as_before() {
+    for mode in [Mode::Floods, Mode::ForeignSession] {
+        let server = Server::start(mode);
+        let scratch = project(&server, "");
+        kb(&scratch, &["mcp", "pin", "far"]).code(0);
+        call(&scratch, "token").code(0).says(&["token"]);
+        assert!(!server.requests().iter().any(|asked| asked.contains(" mine ")), "{mode:?}");
+    }
+    let server = Server::start(Mode::Endless);
+    let scratch = project(&server, "");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    call(&scratch, "token").code(1).says(&["KB1306", "sent more than 8192 KiB"]);
+}
+
+#[test]
+fn the_older_transport_is_named_in_a_warning() {
+    let server = Server::start(Mode::Json);
+    let scratch = project(&server, ", transport: sse");
+    let said = scratch.kb(&["playbook", "validate"]);
+    said.says(&["KB0219", "`transport: sse` is the older transport", "write `transport: http`"]);
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
 }
 
 #[test]

@@ -30,6 +30,11 @@ impl HttpStream {
         self.response.headers().get(name)?.to_str().ok()
     }
 
+    /// The bytes of the first header with this name, whatever they are.
+    pub fn header_bytes(&self, name: &str) -> Option<&[u8]> {
+        Some(self.response.headers().get(name)?.as_bytes())
+    }
+
     /// The next part of the body, as it arrived; `None` at its end. Cancel safe.
     pub async fn next(&mut self, cancel: &CancellationToken) -> Result<Option<Vec<u8>>, HttpError> {
         let url = self.response.url().clone();

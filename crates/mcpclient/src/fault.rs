@@ -69,6 +69,10 @@ impl Fault {
                 );
                 let help = match status {
                     401 | 403 => "check `token` of the server",
+                    404 | 405 => {
+                        "check `url` of the server: an address that ends in `/sse` is of the older transport, which is \
+                         not spoken"
+                    }
                     500..600 => "try again later; the server reports a fault of its own",
                     _ if said.is_empty() => "check `url` of the server",
                     _ => "check `url` and `token` of the server",

@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Maximum size of what a server sends for a request.
 const RESPONSE_BYTES: u64 = 8 << 20;
+/// Maximum length of a session id.
+const SESSION_BYTES: usize = 1 << 10;
 /// How long a server has for a message without an answer.
 const NOTICE: Duration = Duration::from_secs(5);
 
@@ -148,18 +150,21 @@ impl Remote {
             return Err(Fault::Ended("it ended the session".to_owned(), String::new()));
         }
         if method == "initialize" && status == 200 {
-            let session = response.header("mcp-session-id").map(str::to_owned);
+            let session = session_of(&response)?;
             self.agreed.lock().unwrap_or_else(PoisonError::into_inner).session = session;
         }
         if status == 200 && kind.starts_with("text/event-stream") {
             return self.streamed(id, response).await;
         }
-        // Some servers answer an unknown session so: the next request begins another one.
-        if status == 400 && self.agreed().session.is_some() {
-            self.is_over.store(true, Ordering::Release);
-        }
+        let refused = |said| {
+            // Some servers answer an unknown session so: the next request begins another one.
+            if status == 400 && self.agreed().session.is_some() {
+                self.is_over.store(true, Ordering::Release);
+            }
+            Err(Fault::Status(status, kind.clone(), said))
+        };
         if !kind.starts_with("application/json") {
-            return Err(Fault::Status(status, kind, String::new()));
+            return refused(String::new());
         }
         let mut body = Vec::new();
         while let Some(part) = next_part(&mut response).await? {
@@ -171,7 +176,7 @@ impl Remote {
             Incoming::Answer(..)
             | Incoming::Request(..)
             | Incoming::Notification(..)
-            | Incoming::Noise => Err(Fault::Status(status, kind, error_of(&text))),
+            | Incoming::Noise => refused(error_of(&text)),
         }
     }
 
@@ -209,6 +214,19 @@ impl Remote {
             let _ = self.send("DELETE", None, NOTICE).await;
         }
     }
+}
+
+/// The session that a server begins. An id that no header can carry would otherwise fail each later request.
+fn session_of(response: &HttpStream) -> Result<Option<String>, Fault> {
+    let Some(id) = response.header_bytes("mcp-session-id") else { return Ok(None) };
+    let is_usable = !id.is_empty() && id.len() <= SESSION_BYTES;
+    if is_usable && id.iter().all(u8::is_ascii_graphic) {
+        return Ok(Some(String::from_utf8_lossy(id).into_owned()));
+    }
+    let why = format!(
+        "its session id does not have 1 to {SESSION_BYTES} visible ASCII characters and no spaces"
+    );
+    Err(Fault::Broken(why))
 }
 
 /// The message of an error that answers no request; empty without one.

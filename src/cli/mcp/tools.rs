@@ -26,6 +26,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 
 /// Each tool with its description, which becomes part of prompts.
 pub(super) fn text(tools: &[ServerTool]) -> String {
+    if tools.is_empty() {
+        return "the server declares no tools\n".to_owned();
+    }
     let one = |tool: &ServerTool| {
         let digest = &tool.sha256[..12.min(tool.sha256.len())];
         let head = paint(TITLE, &plain(&tool.tool));

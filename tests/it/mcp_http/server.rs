@@ -16,8 +16,22 @@ pub(super) enum Mode {
     Forgets,
     /// The same, and answers an unknown session with the status 400 and an error without an id.
     Disowns,
-    /// Redirects to another address.
-    Redirects,
+    /// Begins a session whose id no header can carry.
+    OddSession,
+    /// Names another session in its later answers.
+    ForeignSession,
+    /// Answers calls with the status 400 and an error.
+    Declines,
+    /// Says much before it answers a call.
+    Floods,
+    /// Sends an endless line in answer to a call.
+    Endless,
+    /// Does not answer at all.
+    Mute,
+    /// Knows no address.
+    Elsewhere,
+    /// Redirects to this port.
+    Redirects(u16),
     /// Wants another token.
     Refuses,
     /// Is a page of a web site.
@@ -109,12 +123,29 @@ fn respond(
     let mut state = state.lock().unwrap();
     state.requests.push(format!("{method} {asked} {}", headers.join(" ")));
     match mode {
-        Mode::Redirects => {
-            return with("302 Found", "Location: http://127.0.0.1:9/evil?code=7\r\n", "");
+        Mode::Redirects(port) => {
+            let target = format!("Location: http://127.0.0.1:{port}/evil?code=7\r\n");
+            return with("307 Temporary Redirect", &target, "");
         }
+        Mode::Mute => {
+            drop(state);
+            std::thread::sleep(std::time::Duration::from_secs(20));
+            return String::new();
+        }
+        Mode::Elsewhere => return with("404 Not Found", "Content-Type: text/plain\r\n", "none"),
         Mode::Page => return with("200 OK", "Content-Type: text/html\r\n", "<p>Hello</p>"),
         Mode::Refuses => return with("401 Unauthorized", "", ""),
-        Mode::Json | Mode::Events | Mode::Forgets | Mode::Disowns | Mode::Breaks | Mode::Hangs => {}
+        Mode::Json
+        | Mode::Events
+        | Mode::Forgets
+        | Mode::Disowns
+        | Mode::Breaks
+        | Mode::Hangs
+        | Mode::OddSession
+        | Mode::ForeignSession
+        | Mode::Declines
+        | Mode::Floods
+        | Mode::Endless => {}
     }
     if asked != "initialize" && state.open.as_deref() != Some(session) {
         let error =
@@ -138,7 +169,8 @@ fn respond(
         "initialize" => {
             state.sessions += 1;
             let session = format!("s{}", state.sessions);
-            extra = format!("Mcp-Session-Id: {session}\r\n");
+            let odd = if mode == Mode::OddSession { " two" } else { "" };
+            extra = format!("Mcp-Session-Id: {session}{odd}\r\n");
             state.open = Some(session);
             json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {}})
         }
@@ -153,6 +185,16 @@ fn respond(
             std::thread::sleep(std::time::Duration::from_secs(20));
             return String::new();
         }
+        _ if mode == Mode::Declines => {
+            let error = json!({"code": -32602, "message": "not on Fridays"});
+            let error = json!({"jsonrpc": "2.0", "id": message["id"], "error": error});
+            let kind = "Content-Type: application/json\r\n";
+            return with("400 Bad Request", kind, &error.to_string());
+        }
+        _ if mode == Mode::Endless => {
+            let kind = "Content-Type: text/event-stream\r\n";
+            return with("200 OK", kind, &format!("data: {}", "x".repeat(9 << 20)));
+        }
         _ => {
             if [Mode::Forgets, Mode::Disowns].contains(&mode) {
                 state.open = None;
@@ -163,7 +205,16 @@ fn respond(
     };
     let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
     let json = "Content-Type: application/json\r\n";
+    if mode == Mode::ForeignSession && asked != "initialize" {
+        extra = "Mcp-Session-Id: mine\r\n".to_owned();
+    }
     match mode {
+        Mode::Floods => {
+            let logged = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {}});
+            let events = format!("data: {logged}\n\n").repeat(20_000);
+            let kind = "Content-Type: text/event-stream\r\n";
+            with("200 OK", &format!("{kind}{extra}"), &format!("{events}data: {answer}\n\n"))
+        }
         Mode::Events | Mode::Breaks => {
             let progress =
                 json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}});

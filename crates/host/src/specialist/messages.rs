@@ -69,10 +69,32 @@ pub(super) fn plain_name(name: &str) -> String {
     name.replace([':', '.', '-', '/'], "_").to_ascii_lowercase()
 }
 
-/// The name of the tool that the model means: many write `fs_read` or `fs.read` for `fs:read`.
+/// The name of the tool that the model means: many write `fs_read` or `fs.read` for `fs:read`. A name that could mean two
+/// tools, such as those of servers, means none.
 pub(super) fn canonical_name(tools: &[String], name: String) -> String {
     let known = tools.iter().map(String::as_str).chain([SUBMIT]);
     let exact = known.clone().find(|tool| *tool == name);
-    let alike = || known.clone().find(|tool| plain_name(tool) == plain_name(&name));
+    let alike = || {
+        let mut alike = known.clone().filter(|tool| plain_name(tool) == plain_name(&name));
+        alike.next().filter(|_| alike.next().is_none())
+    };
     exact.or_else(alike).map(str::to_owned).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::canonical_name;
+
+    #[test]
+    fn a_name_that_could_mean_two_tools_means_none() {
+        let tools = ["fs:read", "mcp:a-b:c", "mcp:a:b_c"].map(str::to_owned);
+        for (said, meant) in [
+            ("fs.read", "fs:read"),
+            ("mcp:a:b_c", "mcp:a:b_c"),
+            ("mcp_a_b_c", "mcp_a_b_c"),
+            ("submit_output", "submit_output"),
+        ] {
+            assert_eq!(canonical_name(&tools, said.to_owned()), meant, "{said}");
+        }
+    }
 }

@@ -84,6 +84,22 @@ impl McpServers {
         McpServers { servers, secrets, open: Mutex::default() }
     }
 
+    /// Ends the sessions with servers that have a URL, at the same time. No call begins after that. Processes end when
+    /// the servers are dropped.
+    pub async fn close(&self) {
+        let open = std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
+        let sessions = open.into_iter().filter(|(place, _)| {
+            let own = self.servers.get(&place.server);
+            own.is_some_and(|own| own.server.endpoint.url().is_some())
+        });
+        let closed = sessions.map(|(_, slot)| async move {
+            if let Some(open) = slot.lock().await.take() {
+                open.connection.close().await;
+            }
+        });
+        futures::future::join_all(closed).await;
+    }
+
     fn server_of(&self, tool: &ToolSpec) -> Result<&Arc<PinnedServer>, Failure> {
         let name = ToolNamespace::server_of(&tool.name).unwrap_or_default();
         self.servers.get(name).ok_or_else(|| {

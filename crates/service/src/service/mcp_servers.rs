@@ -203,10 +203,17 @@ pub async fn call_server(
     let server = find(project, name)?;
     let pin = pin_of(project, &server)?.clone();
     let own = Arc::new(PinnedServer { server, pin });
-    called_once(project, tool, input, |redactor| {
-        pinned_tools(vec![own], &Arc::new(secrets_of(project, redactor)))
+    let mut started = None;
+    let called = called_once(project, tool, input, |redactor| {
+        let (tools, servers) = pinned_tools(vec![own], &Arc::new(secrets_of(project, redactor)));
+        started = Some(servers);
+        tools
     })
-    .await
+    .await;
+    if let Some(servers) = started {
+        servers.close().await;
+    }
+    called
 }
 
 /// The servers that cannot be used as they are, each with what is wrong and the fix.

@@ -33,7 +33,7 @@ keys! {
         url: Option<String> = "url" as Pattern("^https?://") => url, example("https://mcp.example.com/mcp");
         /// Bearer token of a server with a `url`: `env:NAME`, `file:PATH` or `{{secrets.NAME}}`.
         token: Option<String> = "token" as Text => token, example("env:TICKETS_TOKEN");
-        /// How the server is spoken to: on its standard input and output, or over Streamable HTTP (`http`, `sse`).
+        /// How the server is spoken to: on its standard input and output, or over Streamable HTTP (`http`). `sse`, the older transport, is read as `http` with a warning.
         over_http: Option<bool> = "transport" as Choice(SERVER_TRANSPORT_NAMES) => over_http,
             default("`stdio`, or `http` with a `url`");
         /// Variables of the process. A value is a text, `env:NAME`, `file:PATH` or `{{secrets.NAME}}`.
@@ -285,7 +285,15 @@ fn token(node: &Node, key: &str, decoder: &mut Decoder) -> Option<String> {
 }
 
 fn over_http(node: &Node, key: &str, decoder: &mut Decoder) -> Option<bool> {
-    decoder.one_of(node, key, SERVER_TRANSPORT)
+    let over_http = decoder.one_of(node, key, SERVER_TRANSPORT)?;
+    if node.as_text() == Some("sse") {
+        let message = "`transport: sse` is the older transport, which is not spoken; the server is spoken to over \
+                       Streamable HTTP";
+        let help = "write `transport: http`, and in `url` the address for it, which often ends in `/mcp` in place of \
+                    `/sse`";
+        decoder.push(Diagnostic::warning(Code::NO_EFFECT, node.span, message).help(help));
+    }
+    Some(over_http)
 }
 
 fn command(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<String>> {

@@ -42,6 +42,7 @@ pub(super) struct Assembly {
     strict: bool,
     machine: Machine,
     trees: Trees,
+    servers: Arc<McpServers>,
 }
 
 impl Assembly {
@@ -61,7 +62,7 @@ impl Assembly {
         let parent = parent_facts(&self.parts.journal, &frozen);
         let params = Arc::new(Json::Object(frozen.params));
         let (task_files, facts) = (frozen.task_files, frozen.facts);
-        let Assembly { context, parts, rules, strict, trees, .. } = self;
+        let Assembly { context, parts, rules, strict, trees, servers, .. } = self;
         let setup = Setup {
             parts,
             run,
@@ -78,7 +79,17 @@ impl Assembly {
             earlier,
         };
         let (changed, killed_owner, group, predecessor) = (Vec::new(), None, None, None);
-        Prepared { context, setup, trees, changed, strict, killed_owner, group, predecessor }
+        Prepared {
+            context,
+            setup,
+            trees,
+            servers,
+            changed,
+            strict,
+            killed_owner,
+            group,
+            predecessor,
+        }
     }
 
     /// Facts about this machine and the limits of the run, for `run:start`.
@@ -116,31 +127,33 @@ fn note_writers(
     })
 }
 
-/// The plugins of a run, the pinned tools of its servers, and the tools that servers declared when it started.
+/// The plugins of a run, the pinned tools of its servers, and the tools that servers declared when it started; and the servers.
 fn tools(
     context: &ProjectContext,
     frozen: &Frozen,
     plan: &Plan,
     secrets: &Arc<ConfiguredSecrets>,
-) -> Vec<ToolImplementation> {
+) -> (Vec<ToolImplementation>, Arc<McpServers>) {
     let present = &context.environment.tools;
     let declared = frozen.tools.iter().map(|spec| ToolImplementation::frozen(spec, present));
-    let pinned = pinned_tools(plan.servers_with_children(), secrets);
+    let (pinned, servers) = pinned_tools(plan.servers_with_children(), secrets);
     let plugins = plan.plugins_with_children();
-    plugins.iter().map(Into::into).chain(pinned).chain(declared).collect()
+    (plugins.iter().map(Into::into).chain(pinned).chain(declared).collect(), servers)
 }
 
-/// The pinned tools of these servers, which are started when one of them is called.
+/// The pinned tools of these servers, which are started when one of them is called; and the servers, which the caller
+/// closes.
 pub(in crate::service) fn pinned_tools(
     servers: Vec<Arc<PinnedServer>>,
     secrets: &Arc<ConfiguredSecrets>,
-) -> Vec<ToolImplementation> {
-    let shared: Arc<dyn ToolServer> =
-        Arc::new(McpServers::new(servers.clone(), server_secrets(secrets)));
+) -> (Vec<ToolImplementation>, Arc<McpServers>) {
+    let started = Arc::new(McpServers::new(servers.clone(), server_secrets(secrets)));
+    let shared: Arc<dyn ToolServer> = started.clone();
     let specs = servers
         .iter()
         .flat_map(|own| own.pin.tools.iter().map(|tool| Arc::new(tool.spec(&own.server.name))));
-    specs.map(|spec| ToolImplementation::declared(spec, shared.clone())).collect()
+    let tools = specs.map(|spec| ToolImplementation::declared(spec, shared.clone()));
+    (tools.collect(), started)
 }
 
 /// The values that the variables of servers refer to.
@@ -195,7 +208,8 @@ pub(super) fn assemble(
         Some(starter),
         redactor.clone(),
     ));
-    parts.tools = tools(context, frozen, plan, &secrets);
+    let (tools, servers) = tools(context, frozen, plan, &secrets);
+    parts.tools = tools;
     let toolbox = Arc::new(Toolbox::new(parts).with_present(present));
     context.environment.redactors.register(&redactor);
     secrets.reveal_all_to_redactor();
@@ -254,7 +268,7 @@ pub(super) fn assemble(
     }
     let context = context.clone();
     let strict = settings.verifier.strict;
-    Ok(Assembly { context, parts, rules, strict, machine, trees })
+    Ok(Assembly { context, parts, rules, strict, machine, trees, servers })
 }
 
 /// What answers model calls: the script of the run, else the models of the tiers. A run without model calls has neither.

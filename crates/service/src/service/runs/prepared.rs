@@ -15,6 +15,7 @@ use kb_engine::engine::{self, EventSender, RunControl, Setup, Summary};
 use kb_engine::inspect::LiveReader;
 use kb_engine::journal::LockRequest;
 use kb_host::isolation::Trees;
+use kb_host::tool::McpServers;
 use kb_language::plan::Plan;
 use kb_process::wait_for_orphans_of;
 use std::path::Path;
@@ -27,6 +28,8 @@ pub struct Prepared {
     pub(super) setup: Setup,
     /// The worktrees and copies that the run uses.
     pub(super) trees: Trees,
+    /// The MCP servers of the run. Their sessions end with it.
+    pub(super) servers: Arc<McpServers>,
     pub(super) changed: Vec<String>,
     pub(super) strict: bool,
     /// The process id of the previous lease owner, if it was killed. Its processes must end first.
@@ -135,6 +138,7 @@ impl Prepared {
         let journal = self.setup.parts.journal.clone();
         sweep(&self.context, &*journal).await;
         let driven = engine::drive(self.setup, events, control).await;
+        self.servers.close().await;
         self.trees.let_go();
         sweep(&self.context, &*journal).await;
         let summary = driven?;
