@@ -1,10 +1,11 @@
 //! Random edits between and during questions: no answer shows what a file had before.
 
-use crate::{Content, Corpus, Files, Index, Question, Stamp};
+use crate::{Content, Corpus, EmbedError, Embedder, Files, Index, Meaning, Question, Stamp};
 use kb_base::value::Digest;
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Files in memory. Their stat data say little: a change can leave them equal.
 #[derive(Default)]
@@ -113,14 +114,52 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Asks for a word. Each hit must show lines that the file had when or after it was asked.
-fn ask(index: &mut Index, project: &Project, word: &str) -> Result<(), TestCaseError> {
+/// A model whose vectors count letters.
+#[derive(Debug)]
+struct Letters;
+
+impl Embedder for Letters {
+    fn key(&self) -> &str {
+        "letters"
+    }
+    fn max_chars(&self) -> usize {
+        1_000
+    }
+    fn batch(&self) -> usize {
+        1
+    }
+    fn budget(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let count =
+            |text: &String, letter| text.bytes().filter(|own| *own == letter).count() as f32;
+        Ok(texts
+            .iter()
+            .map(|text| (b'a'..=b'z').map(|letter| count(text, letter)).collect())
+            .collect())
+    }
+}
+
+/// Asks for a word, also by vectors if the index was synchronised. Each hit must show lines that the file had when or
+/// after it was asked.
+fn ask(
+    index: &mut Index,
+    project: &Project,
+    word: &str,
+    by_vectors: bool,
+) -> Result<(), TestCaseError> {
     let before = project.files.borrow().clone();
     let everything = |_: &str| true;
+    let mut vector = Vec::new();
+    if by_vectors {
+        index.embed(project, &Letters, Some(26), &mut || false).unwrap();
+        vector = Letters.embed(&[word.to_owned()]).unwrap().remove(0);
+    }
     let question = Question {
         text: word,
         terms: &[],
-        meaning: None,
+        meaning: by_vectors.then_some(Meaning { key: "letters", vector: &vector }),
         corpus: Some(Corpus::Code),
         permit: &everything,
         limit: 10,
@@ -136,7 +175,7 @@ fn ask(index: &mut Index, project: &Project, word: &str) -> Result<(), TestCaseE
                 && lines.get(first - 1..last).is_some_and(|part| part.join("\n") == hit.excerpt)
         });
         prop_assert!(current.is_some(), "{hit:?} is in neither of {contents:?}");
-        prop_assert!(hit.excerpt.contains(word), "{hit:?}");
+        prop_assert!(by_vectors || hit.excerpt.contains(word), "{hit:?}");
     }
     Ok(())
 }
@@ -155,7 +194,7 @@ fn follow(steps: &[Step]) -> Result<(), TestCaseError> {
                     }
                     project.until.set(*until);
                     project.during.replace(during.clone());
-                    if let Err(found) = ask(index, &project, WORDS[usize::from(*word)]) {
+                    if let Err(found) = ask(index, &project, WORDS[usize::from(*word)], *sync) {
                         return Ok(Err(found));
                     }
                     project.during.take();

@@ -8,6 +8,8 @@ mod changes;
 mod conflicts;
 mod faq;
 mod files;
+#[cfg(test)]
+mod flood;
 mod propose;
 mod read;
 mod rows;
