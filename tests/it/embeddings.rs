@@ -198,8 +198,12 @@ fn a_server_that_fails_leaves_the_words_and_says_why() {
         "provider: none",
     ]);
 
+    let doctor = || scratch.kb(&["doctor", "--call"]).out;
+    assert!(doctor().contains("status 401: no key"), "{}", doctor());
+
     // Another length: with a server that answers, all vectors are made again.
     server.answers(|texts| Some((200, vectors(texts, 3))));
+    assert!(doctor().contains(": 3 dimensions"), "{}", doctor());
     assert_eq!(ask(&scratch, "combustion").0, ["specs/b.toml"]);
     server.asked();
     server.answers(|texts| Some((200, vectors(texts, 5))));

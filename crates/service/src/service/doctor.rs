@@ -3,6 +3,7 @@
 use super::ServiceError;
 use super::adopting::namesakes;
 use super::agents;
+use super::doctor_embeddings::embeddings;
 use super::doctor_triggers::{triggers, webhooks};
 use super::finding::{Finding, FindingLevel};
 use super::mcp_servers::problems_of_servers;
@@ -55,6 +56,7 @@ pub async fn doctor(project: Result<Project, ServiceError>, call: bool) -> Vec<F
     findings.extend(protected(&project));
     findings.extend(unprotected_folders(&project));
     findings.extend(models(&project, call).await);
+    findings.extend(embeddings(&project, call));
     findings
 }
 

@@ -17,6 +17,7 @@ mod demo;
 mod difference;
 mod digests;
 mod doctor;
+mod doctor_embeddings;
 mod doctor_triggers;
 mod environment;
 mod error;
