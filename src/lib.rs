@@ -56,7 +56,7 @@
 //! | [`code`] (pure) | `code` | definitions and usages in source files, by the syntax trees of seven languages | – |
 //! | [`knowledge`] | `knowledge` | retrieval: search terms, the parts of a file, the index of the project files | diagnostic, value, database, code |
 //! | [`learning`] (pure) | `learning` | what attempts of specialists came to, with bounds, and what follows from it | value |
-//! | [`memory`] | `memory` | what is remembered across runs: entries, their rules and their store | value, redaction, database, knowledge, learning |
+//! | [`memory`] | `memory` | what is remembered across runs: entries, their rules and their store | value, clock, redaction, database, knowledge, learning |
 //! | [`embedding`] | `host` | vectors of texts from a server of the settings | diagnostic, value, clock, definition, http, knowledge |
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, verify, attempt, database, code, knowledge |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
