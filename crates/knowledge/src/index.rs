@@ -21,7 +21,8 @@ pub(crate) const LAYOUT: Layout =
 /// The index is made again from the files, so the tables of an earlier version are removed.
 fn upgrade(found: i64) -> String {
     let earlier = if found > 0 {
-        "DROP TABLE chunk_fts; DROP TABLE chunk; DROP TABLE file; DROP TABLE version; DROP TABLE root;"
+        "DROP TABLE chunk_fts; DROP TABLE chunk; DROP TABLE file; DROP TABLE version; DROP TABLE root;
+         DROP TABLE IF EXISTS vector; DROP TABLE IF EXISTS vector_model;"
     } else {
         ""
     };
@@ -60,7 +61,7 @@ CREATE TABLE chunk (
 ) STRICT;
 CREATE INDEX chunk_version ON chunk (version);
 CREATE INDEX chunk_sha256 ON chunk (sha256);
-CREATE TABLE vector (sha256 BLOB PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE vector (id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL UNIQUE, value BLOB NOT NULL) STRICT;
 CREATE TABLE vector_model (one INTEGER PRIMARY KEY, key TEXT NOT NULL, dimensions INTEGER NOT NULL) STRICT;
 CREATE VIRTUAL TABLE chunk_fts USING fts5 (
     name, path, body, content = '', contentless_delete = 1, tokenize = 'ascii'

@@ -155,25 +155,37 @@ impl Index {
         if model(&self.connection)?.is_none_or(|(key, _)| key != meaning.key) {
             return Ok(Vec::new());
         }
-        let mut query = self.connection.prepare_cached(
-            "SELECT chunk.id, value FROM file
-             JOIN chunk ON chunk.version = file.version
-             JOIN vector ON vector.sha256 = chunk.sha256
-             WHERE file.root = ?1",
-        )?;
-        let mut rows = query.query([self.root])?;
-        let mut found: Vec<(f32, i64)> = Vec::new();
+        // All vectors in the order in which they are stored; to read them part by part takes many times as long.
+        let mut query = self.connection.prepare_cached("SELECT id, value FROM vector")?;
+        let mut rows = query.query([])?;
+        let mut similar: Vec<(f32, i64)> = Vec::new();
         while let Some(row) = rows.next()? {
             let value = row.get_ref(1)?.as_blob().unwrap_or_default();
             if let Some(similarity) = similarity(meaning.vector, value) {
-                found.push((similarity, row.get(0)?));
+                similar.push((similarity, row.get(0)?));
             }
         }
         let order = |one: &(f32, i64), other: &(f32, i64)| {
             other.0.partial_cmp(&one.0).unwrap_or(Ordering::Equal).then(one.1.cmp(&other.1))
         };
-        found.sort_unstable_by(order);
-        Ok(found.into_iter().take(NEAREST).map(|(_, id)| id).collect())
+        similar.sort_unstable_by(order);
+        // Other roots have parts too.
+        let mut query = self.connection.prepare_cached(
+            "SELECT chunk.id FROM vector
+             JOIN chunk ON chunk.sha256 = vector.sha256
+             JOIN file ON file.version = chunk.version AND file.root = ?1
+             WHERE vector.id = ?2 ORDER BY chunk.id",
+        )?;
+        let mut found = Vec::new();
+        for (_, id) in similar {
+            for own in query.query_map([self.root, id], |row| row.get(0))? {
+                found.push(own?);
+            }
+            if found.len() >= NEAREST {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Number of parts with a vector of this model.
