@@ -154,7 +154,8 @@ pub(super) fn run(
                 LogFormat::Text => terminal.note(&format!("open {url}\n"))?,
                 LogFormat::Json => tracing::info!("listening on {}", server.url()),
             }
-            serve::open_page(&url, &environment.variables);
+            let folder = daemon.projects().first().map(|served| &served.context.state_dir);
+            folder.iter().for_each(|folder| serve::open_page(&url, folder, &environment.variables));
         } else {
             say(format, &format!("listening on {}", server.url()), terminal)?
         }
@@ -198,7 +199,7 @@ fn open_running(
     let store = open_triggers(&project).map_err(ServiceError::from)?;
     let Some(url) = login_url_of(folder, &store, now)? else { return Ok(false) };
     terminal.note(&format!("`kb serve` runs already; open {url}\n"))?;
-    serve::open_page(&url, &environment.variables);
+    serve::open_page(&url, folder, &environment.variables);
     Ok(true)
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -56,14 +56,31 @@ impl Detached {
     }
 }
 
-/// Opens an address in the browser of the person, where there is a graphical session. Failures are not
-/// reported: the address is printed too. Must be called in a tokio runtime.
-pub fn open_page(url: &str, variables: &BTreeMap<String, String>) {
+/// Opens an address in the browser of the person, where there is a graphical session. A file in `folder`, which only the user can
+/// read, leads there: the arguments of programs can be read by every user of the machine. Failures are not reported: the
+/// address is printed too. Must be called in a tokio runtime.
+pub fn open_page(url: &str, folder: &Path, variables: &BTreeMap<String, String>) {
     let has = |name: &str| variables.get(name).is_some_and(|value| !value.is_empty());
     if !["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].into_iter().any(has) {
         return;
     }
+    let page = folder.join("open.html");
+    let Ok(()) = write_link(&page, url) else { return };
     let mut command = tokio::process::Command::new("xdg-open");
-    command.arg(url).env_clear().envs(variables).process_group(0).kill_on_drop(false);
+    command.arg(page).env_clear().envs(variables).process_group(0).kill_on_drop(false);
     let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+}
+
+/// Writes a page that leads to an address, readable by the user alone.
+fn write_link(page: &Path, url: &str) -> io::Result<()> {
+    match std::fs::remove_file(page) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let url = url.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(page)?;
+    writeln!(
+        file,
+        "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={url}\"><a href=\"{url}\">kb serve</a>"
+    )
 }

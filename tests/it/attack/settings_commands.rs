@@ -69,6 +69,23 @@ fn sandbox() -> Option<bool> {
     has.then(|| !said.contains("can be read"))
 }
 
+/// What a command in the sandbox prints is a value of others, also in a later run without a specialist.
+#[test]
+fn a_secret_of_a_command_in_the_sandbox_is_a_foreign_value() {
+    if sandbox().is_none() {
+        return;
+    }
+    let settings = "secrets: {T: {command: [sh, token.sh]}}\n";
+    let scratch = project(settings, WORK);
+    let later = "schema: kb.playbook/1\nid: q\nsteps:\n  - {id: m, run: '(( T > 3 )) || true', env: {T: '{{secrets.T}}'}}\n";
+    scratch.write(".kb/playbooks/q.yml", later);
+    let (said, _) = run(&scratch, &RUN, "kernel");
+    said.code(0);
+    scratch.write("token.sh", "#!/bin/sh\necho 'PATH[$(echo pwned > $HOME/pwned)]'\n");
+    let (said, pwned) = run(&scratch, &["playbook", "run", "q"], "kernel");
+    assert!(!pwned, "{said:?}");
+}
+
 /// Whether a command names a file of the project.
 const SECRETS: [(&str, bool); 7] = [
     ("[./token.sh]", true),

@@ -66,6 +66,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("`&#39;`", "<a>&\"b'", "&lt;a&gt;&amp;&#34;b&#39;"),
     ("`&#x27;`", "<a>&\"b'é", "&lt;a&gt;&amp;&quot;b&#x27;&#xE9;"),
     ("wrapped over lines", "correct-horse-battery", "correct-\nhorse-\r\n    bat\n\ttery"),
+    ("wrapped over lines at a space", "Server=db; Password=hunter2", "Server=db;\n  Password=hunter2"),
     ("wrapped over lines in JSON", "correct-horse-battery", r"correct-\nhorse-\r\n    bat\\ntery"),
     ("separate lines, indented or with `\\r\\n`", "one-1a\ntwo-2b\n3", "one-1a\r\n  two-2b\n3"),
     ("separate lines, indented or with `\\r\\n`, in JSON", "one-1a\ntwo-2b\n3", r"one-1a\r\ntwo-2b\n  3"),
@@ -123,6 +124,21 @@ fn each_row_has_a_case_and_each_case_a_row() {
     assert_eq!(without, []);
     let is_row = |name: &str| rows().any(|(row, _)| row == name);
     assert!(CASES.iter().all(|(row, ..)| is_row(row)), "a case of no row");
+}
+
+#[test]
+fn control_characters_in_a_value_do_not_hide_it() {
+    let redactor = Redactor::default();
+    redactor.add("TOK", "hunter2-SECRET");
+    for text in [
+        "hunter2\0-SECRET",
+        "hunter2\u{7f}-SECRET",
+        "h\0u\0n\0t\0e\0r\x002\0-\0S\0E\0C\0R\0E\0T\0",
+        "\u{1b}[1mhunter2\u{1b}[0m-SECRET",
+    ] {
+        let masked = redactor.mask_text(text);
+        assert!(masked.contains("«secret:TOK»") && !masked.contains("SECRET\0"), "{masked:?}");
+    }
 }
 
 #[test]

@@ -79,6 +79,7 @@ pub(super) const ESCAPES: &[Escape] = &[
     Escape { name: "`&#39;`", by: "HTML of Go and PHP", opens: b"&", read: |text, _| numbered(text, b"&#", 10) },
     Escape { name: "`&#x27;`", by: "HTML of Python and JavaScript", opens: b"&", read: |text, _| numbered(text, b"&#x", 16) },
     Escape { name: "wrapped over lines", by: "`base64`, `fold`, YAML", opens: b"\n\r", read: |text, run| fold(text, run, Meaning::NOTHING) },
+    Escape { name: "wrapped over lines at a space", by: "YAML, `fold -s`", opens: b"\n\r", read: |text, run| fold(text, run, b' '.into()) },
     Escape { name: "wrapped over lines in JSON", by: "a service that answers with base64", opens: b"\\", read: |text, run| fold(text, run, Meaning::NOTHING) },
     Escape { name: "separate lines, indented or with `\\r\\n`", by: "YAML, `unix2dos`", opens: b"\n\r", read: |text, run| fold(text, run, b'\n'.into()) },
     Escape { name: "separate lines, indented or with `\\r\\n`, in JSON", by: "a service that answers with YAML", opens: b"\\", read: |text, run| fold(text, run, b'\n'.into()) },

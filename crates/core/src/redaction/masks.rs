@@ -158,10 +158,11 @@ impl Masks {
         }
     }
 
-    /// The text without colours, masked, if colours divide a value in it: a program that removes them would show the value.
+    /// The text without colours and control characters, such as the zeros of UTF-16, masked, if they divide a value in it: a
+    /// program that removes them would show the value.
     fn divided(&self, text: &str) -> Option<String> {
-        const ESCAPE: char = '\u{1b}';
-        let plain = text.contains(ESCAPE).then(|| strip_str(text).to_string())?;
+        let is_removed = |c: char| c.is_ascii_control() && !matches!(c, '\n' | '\r' | '\t');
+        let plain = text.contains(is_removed).then(|| strip_str(text).to_string())?;
         let found = self.found_in(&plain);
         (!found.is_empty()).then(|| masked(&plain, &found).into_owned())
     }

@@ -37,6 +37,11 @@ impl SettingsCommands {
         SettingsCommands { processes, approved }
     }
 
+    /// Whether a command names a file of the project, so that it runs in the sandbox once models could write there.
+    pub fn executes_project(&self, argv: &[String]) -> bool {
+        !self.processes.trusts_steps() && !self.processes.files_named(argv).is_empty()
+    }
+
     /// Runs a command, whose working directory is the project. `touched` could write to the project before; it is
     /// asked here, at the start of the command. The second
     /// value says for messages how the command was confined. Fails with the reason if it must not start.

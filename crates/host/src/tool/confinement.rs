@@ -65,5 +65,10 @@ fn why(confined: &Confined) -> String {
         Confined::Value(ForeignValue::Param(name)) => {
             format!("it reads the parameter `{name}`, which the payload of a trigger filled")
         }
+        Confined::Value(ForeignValue::Secret(name)) => {
+            format!(
+                "it reads the secret `{name}`, whose command names a file that models could write"
+            )
+        }
     }
 }

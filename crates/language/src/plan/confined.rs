@@ -79,6 +79,8 @@ pub enum ForeignValue {
     Output(StepId),
     /// A parameter.
     Param(Box<str>),
+    /// A secret whose command runs in the sandbox.
+    Secret(Box<str>),
 }
 
 /// What is known of a run: who could write to its files, and which of its values are foreign. Nothing but an approval
@@ -95,6 +97,9 @@ pub struct Facts {
     /// The parameters whose value is foreign.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub foreign_params: BTreeSet<String>,
+    /// The secrets whose command executes what models could write.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub foreign_secrets: BTreeSet<String>,
 }
 
 impl Confined {
@@ -177,6 +182,7 @@ impl Facts {
         self.touched = self.touched.take().or_else(|| other.touched.clone());
         self.foreign_outputs.extend(other.foreign_outputs.iter().cloned());
         self.foreign_params.extend(other.foreign_params.iter().cloned());
+        self.foreign_secrets.extend(other.foreign_secrets.iter().cloned());
     }
 
     /// What is known of the values of a child run when it starts. Its parent knows who could write to its files.
@@ -193,6 +199,7 @@ impl Facts {
             touched: None,
             foreign_outputs: BTreeSet::new(),
             foreign_params: foreign.map(|given| given.name.clone()).collect(),
+            foreign_secrets: self.foreign_secrets.clone(),
         }
     }
 
@@ -294,7 +301,10 @@ impl Facts {
                 let mut read = value.references();
                 read.find_map(|found| self.foreign_within(plan, step, found, variables))
             }
-            Root::Run | Root::Env(_) | Root::Secret(_) | Root::Index => None,
+            Root::Secret(name) => {
+                self.foreign_secrets.contains(&**name).then(|| ForeignValue::Secret(name.clone()))
+            }
+            Root::Run | Root::Env(_) | Root::Index => None,
         }
     }
 }

@@ -69,7 +69,13 @@ impl Plan {
             Some(Confined::Value(ForeignValue::Param(name))) => {
                 Some(ConfinedAhead::Triggered(name))
             }
-            Some(Confined::Always { .. } | Confined::Touched(_)) | None => None,
+            // Which secrets are foreign is known when a run starts.
+            Some(
+                Confined::Always { .. }
+                | Confined::Touched(_)
+                | Confined::Value(ForeignValue::Secret(_)),
+            )
+            | None => None,
         };
         let mut causes: Vec<ConfinedAhead> =
             value(by_hand).or_else(|| value(triggered)).into_iter().collect();

@@ -28,9 +28,12 @@ use kb_host::tool::{
     sandbox_level,
 };
 use kb_host::workspace::{IgnoreFiles, StatesBefore, Workspace};
-use kb_language::definition::{ApprovalLevel, PinnedServer, ProcessChoice, Script, Settings};
+use kb_language::definition::{
+    ApprovalLevel, PinnedServer, ProcessChoice, Script, SecretSource, Settings,
+};
 use kb_language::plan::Plan;
 use kb_process::Supervisor;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The parts of a run and the facts about this machine that its first event records.
@@ -43,6 +46,8 @@ pub(super) struct Assembly {
     machine: Machine,
     trees: Trees,
     servers: Arc<McpServers>,
+    /// The secrets whose value is that of a command in the sandbox.
+    foreign_secrets: BTreeSet<String>,
 }
 
 impl Assembly {
@@ -61,8 +66,9 @@ impl Assembly {
         let earlier = Earlier::work_of(&frozen, &*self.parts.journal).unwrap_or_default();
         let parent = parent_facts(&self.parts.journal, &frozen);
         let params = Arc::new(Json::Object(frozen.params));
-        let (task_files, facts) = (frozen.task_files, frozen.facts);
-        let Assembly { context, parts, rules, strict, trees, servers, .. } = self;
+        let (task_files, mut facts) = (frozen.task_files, frozen.facts);
+        let Assembly { context, parts, rules, strict, trees, servers, foreign_secrets, .. } = self;
+        facts.foreign_secrets.extend(foreign_secrets);
         let setup = Setup {
             parts,
             run,
@@ -200,6 +206,7 @@ pub(super) fn assemble(
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
     let host = HostAccess::of(&parts);
     let starter = SettingsCommands::new(parts.process_launcher(), frozen.yes);
+    let foreign_secrets = foreign_secrets(context, settings, &starter);
     let present = present::of_run(context.root.clone(), settings.clone(), frozen.catalog());
     let secrets = Arc::new(ConfiguredSecrets::new(
         settings.clone(),
@@ -268,7 +275,25 @@ pub(super) fn assemble(
     }
     let context = context.clone();
     let strict = settings.verifier.strict;
-    Ok(Assembly { context, parts, rules, strict, machine, trees, servers })
+    Ok(Assembly { context, parts, rules, strict, machine, trees, servers, foreign_secrets })
+}
+
+/// The secrets whose command executes what models could write, in a project that has or had a writer.
+fn foreign_secrets(
+    context: &ProjectContext,
+    settings: &Settings,
+    starter: &SettingsCommands,
+) -> BTreeSet<String> {
+    let executes = |source: &SecretSource| match source {
+        SecretSource::Command(argv) => starter.executes_project(argv),
+        SecretSource::Env(_) | SecretSource::File(_) => false,
+    };
+    let found = settings.secrets.iter().filter(|(_, source)| executes(source));
+    if context.had_writers() {
+        found.map(|(name, _)| name.clone()).collect()
+    } else {
+        BTreeSet::new()
+    }
 }
 
 /// What answers model calls: the script of the run, else the models of the tiers. A run without model calls has neither.
