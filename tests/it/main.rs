@@ -102,6 +102,7 @@ mod recovery_table;
 mod redaction;
 mod repeat;
 mod retry_delays;
+mod revision;
 mod run;
 mod run_commands;
 mod running;

@@ -10,10 +10,13 @@ mod check;
 mod literal;
 mod name;
 mod playbook;
+mod revision;
 mod schema;
+mod synthesis;
 
 pub use answer::{Answer, Subtask};
 pub use check::{FileGoal, GoalCheck};
 pub use name::{plan_id, plan_name};
 pub use playbook::{AFTER, Goal, Member};
+pub use revision::{Earlier, revised};
 pub use schema::{MAX_CHECKS, MAX_SUBTASKS, answer_schema};

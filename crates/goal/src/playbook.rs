@@ -4,16 +4,17 @@ use crate::answer::{Answer, Subtask};
 use crate::check::GoalCheck;
 use crate::literal::literal;
 use crate::name::plan_name;
+use crate::synthesis::{answer, is_plain};
 use kb_base::value::{Json, JsonMap};
 use serde_json::json;
 use std::collections::BTreeSet;
 
 /// The step that runs the checks of the goal before the work.
-const BEFORE: &str = "goal-before";
+pub(crate) const BEFORE: &str = "goal-before";
 /// The step that runs them after it.
 pub const AFTER: &str = "goal-check";
 /// The step that says what the subtasks found, by how far it was verified.
-const ANSWER: &str = "goal-answer";
+pub(crate) const ANSWER: &str = "goal-answer";
 /// `complete` if a check of the goal did not hold before the work. That all hold after it is what the last gate says.
 const RESULT: &str = "{{ 'complete' if goal_before.output.checks | selectattr('verdict', 'equalto', 'passed') | list \
                       else 'unchecked' }}";
@@ -43,6 +44,7 @@ pub struct Member {
 impl Answer {
     /// The playbook of this plan. It is not checked: what is wrong with it, the loader of definitions says.
     pub fn playbook(&self, goal: Goal<'_>) -> Json {
+        let after: Vec<Json> = self.checks.iter().map(GoalCheck::after).collect();
         let mut steps = Vec::new();
         let checked = !self.checks.is_empty();
         if checked {
@@ -58,7 +60,7 @@ impl Answer {
         let known: BTreeSet<&str> = self.subtasks.iter().map(|subtask| &*subtask.id).collect();
         for subtask in &self.subtasks {
             let writes = subtask.writes(goal.team);
-            let demanded = last.filter(|last| last.id == subtask.id).map(|_| &*self.checks);
+            let demanded = last.filter(|last| last.id == subtask.id).map(|_| &*after);
             steps.push(subtask.step(&known, writes, demanded.unwrap_or_default(), checked));
         }
         if checked {
@@ -67,7 +69,7 @@ impl Answer {
                 "name": "the checks of the goal",
                 "dependsOn": self.subtasks.iter().map(|subtask| &*subtask.id).collect::<Vec<_>>(),
                 "sandbox": "always",
-                "gate": self.checks.iter().map(GoalCheck::after).collect::<Vec<_>>(),
+                "gate": after,
                 "verify": {"onInconclusive": "fail"},
             }));
         }
@@ -75,7 +77,7 @@ impl Answer {
             steps.push(json!({
                 "id": ANSWER,
                 "name": "orchestrator:answer",
-                "set": {"answer": self.answer()},
+                "set": {"answer": answer(self.subtasks.iter().map(|subtask| &*subtask.id))},
             }));
         }
         let mut playbook = json!({
@@ -96,46 +98,13 @@ impl Answer {
         playbook
     }
 
-    /// What the subtasks found: the summaries of those whose gate passed, apart from the others, and what their gates
-    /// left open. It says nothing that no subtask has said.
-    fn answer(&self) -> String {
-        let each = |line: fn(&str) -> String| -> String {
-            let ids = self.subtasks.iter().map(|subtask| &*subtask.id);
-            ids.filter(|id| is_plain(id)).map(line).collect()
-        };
-        let reliable = each(|id| {
-            format!(
-                "{{{{ '- {id}: ' ~ steps['{id}'].output.summary ~ '\\n' if steps['{id}'].verdict == 'passed' else '' }}}}"
-            )
-        });
-        let uncertain = each(|id| {
-            format!(
-                "{{{{ '- {id}: ' ~ steps['{id}'].output.summary ~ '\\n' if steps['{id}'].verdict != 'passed' else '' }}}}"
-            )
-        });
-        let gaps = each(|id| {
-            format!(
-                "{{{{ '- {id}: ' ~ steps['{id}'].verdictDetails.reason ~ '\\n' if steps['{id}'].verdict != 'passed' else '' }}}}"
-            )
-        });
-        format!(
-            "## Reliable Results (use as primary source):\n{reliable}\n## Uncertain Results (use with caution, verify \
-             claims):\n{uncertain}\n## Known Gaps (acknowledge in answer):\n{gaps}"
-        )
-    }
-
     /// The subtask that writes and that no other needs, if there is exactly one: the checks of the goal are demanded of
     /// it too, so that it is reworked if they do not hold.
-    fn last_writer(&self, team: &[Member]) -> Option<&Subtask> {
+    pub(crate) fn last_writer(&self, team: &[Member]) -> Option<&Subtask> {
         let needed = |id: &str| self.subtasks.iter().any(|other| other.reads(id));
         let mut last = self.subtasks.iter().filter(|own| own.writes(team) && !needed(&own.id));
         last.next().filter(|_| last.next().is_none())
     }
-}
-
-/// Whether a name can stand in an expression: it has nothing that could end its quotes.
-fn is_plain(id: &str) -> bool {
-    id.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 impl Subtask {
@@ -143,7 +112,7 @@ impl Subtask {
         self.needs.iter().chain(self.inputs.values()).any(|needed| needed == id)
     }
 
-    fn writes(&self, team: &[Member]) -> bool {
+    pub(crate) fn writes(&self, team: &[Member]) -> bool {
         let is_meant = |member: &&Member| match (&self.specialist, &self.capability) {
             (Some(id), _) => member.id == *id,
             (None, Some(name)) => member.capabilities.contains(name),
@@ -152,11 +121,11 @@ impl Subtask {
         team.iter().filter(is_meant).any(|member| member.writes)
     }
 
-    fn step(
+    pub(crate) fn step(
         &self,
         known: &BTreeSet<&str>,
         writes: bool,
-        demanded: &[GoalCheck],
+        demanded: &[Json],
         checked: bool,
     ) -> Json {
         let mut step = JsonMap::new();
@@ -183,8 +152,9 @@ impl Subtask {
         if !self.include_artifacts.is_empty() {
             step.insert("includeArtifacts".to_owned(), json!(self.include_artifacts));
         }
-        let new = demanded.iter().filter(|check| !self.checks.contains(check));
-        let checks: Vec<Json> = self.checks.iter().chain(new).map(GoalCheck::after).collect();
+        let mut checks: Vec<Json> = self.checks.iter().map(GoalCheck::after).collect();
+        let new = demanded.iter().filter(|check| !checks.contains(check)).cloned();
+        checks.extend(new.collect::<Vec<_>>());
         let mut verify = JsonMap::new();
         if writes {
             verify.insert("commentary".to_owned(), json!(["summary"]));

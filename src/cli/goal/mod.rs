@@ -1,13 +1,14 @@
 //! `kb do`: from a sentence to a verified run.
 //!
 //! `call` has the arguments, `planning` makes the plan, `proposal` shows and runs it, `editing` takes it from the hands of
-//! a person, `matched` runs a playbook that matches the goal.
+//! a person, `revising` replaces steps after a failure, `matched` runs a playbook that matches the goal.
 
 mod call;
 mod editing;
 mod matched;
 mod planning;
 mod proposal;
+mod revising;
 
 pub(super) use call::Args;
 
@@ -17,7 +18,7 @@ use super::render::next::quoted;
 use super::render::table::plain;
 use super::terminal::Terminal;
 use call::{Call, Spending};
-use kb_service::service::planning::{open_plan, require_free};
+use kb_service::service::planning::{failed_plan, open_plan, require_free};
 use kb_service::service::{self, Choice, Environment, Project};
 use matched::note_close;
 use planning::Found;
@@ -54,18 +55,22 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             Some(run) => run,
             None => match open_plan(&call.project, &goal)? {
                 Some(run) => run,
-                None => match call.plan(&goal, None, &mut spending, terminal)? {
+                None => match call.plan(&goal, (None, None), &mut spending, terminal)? {
                     Ok(run) => run,
                     Err(exit) => return Ok(exit),
                 },
             },
         };
+        if let Some(failed) = failed_plan(&call.project, &run)? {
+            let exit = call.revise(failed, &mut spending, terminal)?;
+            return Ok(exit.unwrap_or(Exit::RunFailed));
+        }
         let run = match call.continued(run, &mut spending, terminal)? {
             Ok(run) => run,
             Err(exit) => return Ok(exit),
         };
         let question = match call.usable(run, &mut goal, &mut spending, terminal)? {
-            Found::Draft(draft, run) => return call.propose(*draft, &run, &spending, terminal),
+            Found::Draft(draft, run) => return call.propose(*draft, &run, &mut spending, terminal),
             Found::Ended(exit) => return Ok(exit),
             Found::Question(question) => question,
         };

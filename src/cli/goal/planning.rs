@@ -23,13 +23,14 @@ impl Call {
     pub(super) fn plan(
         &self,
         goal: &str,
-        revision: Option<Revision>,
+        (revision, failed): (Option<Revision>, Option<String>),
         spending: &mut Spending,
         terminal: &mut Terminal,
     ) -> Result<Result<String, Exit>, CliError> {
         let request = PlanRequest {
             goal: goal.to_owned(),
             revision,
+            failed,
             script: self.args.script.clone(),
             overrides: self.overrides(spending),
         };
@@ -97,7 +98,7 @@ impl Call {
                 if count == 1 { "error" } else { "errors" },
                 revision.number
             ))?;
-            run = match self.plan(goal, Some(revision), spending, terminal)? {
+            run = match self.plan(goal, (Some(revision), None), spending, terminal)? {
                 Ok(run) => run,
                 Err(exit) => return Ok(Found::Ended(exit)),
             };

@@ -5,7 +5,7 @@ use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::table::plain;
 use crate::cli::terminal::{DIM, GOOD, Terminal, WARNING, paint};
 use kb_base::value::Json;
-use kb_service::service::planning::Draft;
+use kb_service::service::planning::{Draft, failed_plan};
 use kb_service::service::runs::Overrides;
 use kb_service::service::{self, GraphFormat};
 use serde_json::json;
@@ -16,12 +16,12 @@ impl Call {
         &self,
         draft: Draft,
         run: &str,
-        spending: &Spending,
+        spending: &mut Spending,
         terminal: &mut Terminal,
     ) -> CliResult {
         let mut draft = match &self.args.save {
-            Some(id) => draft.named(id)?,
-            None => draft,
+            Some(id) if draft.revision.is_none() => draft.named(id)?,
+            Some(_) | None => draft,
         };
         let overrides = self.overrides(spending);
         if self.args.plan && self.args.display.json {
@@ -57,7 +57,13 @@ impl Call {
         let (exit, run) = self.drive(started, false, terminal)?;
         terminal.note(&format!("the plan is in {}\n", plain(&path)))?;
         self.conclude(&run, exit, terminal)?;
-        Ok(exit)
+        if exit == Exit::Done {
+            return Ok(exit);
+        }
+        let view = service::show_run(&self.project.context, &run)?;
+        spending.spent += view.usage.cost_usd.unwrap_or_default();
+        let Some(failed) = failed_plan(&self.project, &run)? else { return Ok(exit) };
+        Ok(self.revise(failed, spending, terminal)?.unwrap_or(exit))
     }
 
     /// Asks the person, who may edit or save the plan; the plan to run, or the exit code without a run.

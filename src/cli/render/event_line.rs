@@ -3,6 +3,7 @@
 use super::assessment::{assessment_text, is_judged};
 use super::event_clock::EventClock;
 use super::next::{OpenQuestion, quoted};
+use super::plan_revised::plan_revised;
 use super::quantity::unproven as unproven_suffix;
 use super::quantity::{bytes, cost, run_time, time, tokens};
 use super::status::Status;
@@ -78,6 +79,7 @@ fn describe(event: &Event, seen: &EventClock) -> Option<String> {
             verdict_line(*verdict, *confidence, reason.as_deref(), checks)
         }
         Body::StepMerged { trees } => merged_line(trees),
+        Body::PlanRevised(revision) => plan_revised(revision),
         Body::LoopPass(own) => loop_pass(event.at, own.pass, own.done, own.until.as_deref()),
         Body::RecoveryApplied(applied) => recovery(applied),
         // The call of the tool is shown.

@@ -18,6 +18,7 @@ pub(super) mod junit;
 mod lines;
 mod live;
 pub(super) mod next;
+pub(super) mod plan_revised;
 mod quantity;
 mod renderer;
 mod run_summary;

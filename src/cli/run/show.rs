@@ -4,6 +4,7 @@ use super::folded::Folded;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::prompting;
 use crate::cli::render::next::{OpenQuestion, next_command};
+use crate::cli::render::plan_revised::plan_revised;
 use crate::cli::render::table::{Table, plain};
 use crate::cli::render::{
     Status, check_text, evidence_text, is_judged, run_time, spent, time, unproven,
@@ -70,6 +71,7 @@ fn text(
     }
     if let Some(base) = &view.base {
         out.push_str(&format!("continues run {}\n", base.run));
+        out.extend(base.revision.as_ref().map(|own| format!("{}\n", plan_revised(own))));
     }
     let params: Vec<String> = view.params.iter().map(param).collect();
     if !params.is_empty() {

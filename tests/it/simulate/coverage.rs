@@ -23,7 +23,7 @@ variants!(INPUTS, input, Input: Started Recovered Evaluated Recorded Exchanged A
     Merged Gathered Answered ReplyRefused WaitOpened ChildWaits ChildMoved UntilEvaluated CancelRequested Expired Drain Reset Concluded);
 variants!(EVENTS, event, Event: RunStarted RunResumed Evaluated Expanded Ready Started Continued Recorded Exchanged
     AttemptEnded Judged Recovered Waiting Answered TimerSet Asked PassEnded Ended Reset SentBack CancelRequested TimedOut Draining
-    RunEnded Kept Skipped Merging Merged);
+    RunEnded Kept Skipped Merging Merged PlanRevised);
 variants!(EFFECTS, effect, Effect: Evaluate EvaluateUntil Execute Verify Timer Merge Gather Cancel Conclude Leave);
 variants!(TURNS, turn, Turn: Answer Together Repeat Alarm Record Ask Crash PowerCut Cancel Expire Drain
     Person Child Retry RetryAlone);

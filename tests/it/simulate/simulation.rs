@@ -200,7 +200,18 @@ impl<'a> Simulation<'a> {
                 Some(Preset::Items(ix, Box::new(items)))
             }
         };
-        specs.filter_map(preset).collect()
+        let mut all: Vec<Preset> = specs.filter_map(preset).collect();
+        if all.iter().any(|preset| matches!(preset, Preset::Kept(..))) {
+            all.insert(0, Preset::Revised(Box::new(self.revision())));
+        }
+        all
+    }
+
+    fn revision(&self) -> PlanRevision {
+        let (run, planner) = (self.run.clone(), self.run.clone());
+        let (reason, number, confidence) = ("another way".to_owned(), 1, 0.5);
+        let (evidence, kept, removed, added) = Default::default();
+        PlanRevision { number, run, planner, reason, confidence, evidence, kept, removed, added }
     }
 
     /// The turns are over: everything open is answered, people say yes, lease owners come back.

@@ -286,6 +286,7 @@ impl Watch {
                 hold!(untouched, "{} is kept and was {}", name(*instance), status(*instance));
                 hold!(self.starts.is_empty(), "{} is kept after a start", name(*instance));
             }
+            Event::PlanRevised { .. } => hold!(self.starts.is_empty(), "revised after a start"),
             Event::Reset { roots, closure, .. } => self.may_reset(case, roots, closure)?,
             Event::SentBack { instance, to, closure, taken, max, .. } => {
                 let spec = self.spec(case, *instance);

@@ -122,6 +122,7 @@ fn event(plan: &Plan, state: &State, event: &Event) -> String {
         }
         Event::Ended { instance, status, .. } => format!("{} {status}", name(instance)),
         Event::Kept { instance, kept } => format!("{} is kept: {}", name(instance), kept.status),
+        Event::PlanRevised { revision } => format!("revision {} of a plan", revision.number),
         Event::Skipped { instance } => format!("{} is not selected", name(instance)),
         Event::Reset { closure, .. } => {
             let names: Vec<String> = closure.iter().map(name).collect();

@@ -87,6 +87,7 @@ impl State {
                 }
             }
             Event::Kept { instance, kept } => self.keep(plan, *instance, kept, at),
+            Event::PlanRevised { .. } => {}
             Event::Skipped { instance } => self.deselect(plan, *instance, at),
             Event::Reset { closure, .. } => self.reset(plan, closure, at),
             Event::SentBack { instance, to, closure, by, comment, taken, max: _ } => {

@@ -1,6 +1,7 @@
 //! The events of a run: the recorded state transitions that the journal stores.
 
 use super::kept::KeptResult;
+use super::plan_revision::PlanRevision;
 use super::question::Question;
 use crate::evidence::{Exchange, Handoff, MergedTree, Payload, Record, Verification};
 use kb_base::value::{
@@ -261,6 +262,11 @@ pub enum Event {
         instance: InstanceIx,
         /// The result, and where it was recorded.
         kept: Box<KeptResult>,
+    },
+    /// The run executes a revised plan, which continues a plan whose run failed.
+    PlanRevised {
+        /// Why, and the difference.
+        revision: Box<PlanRevision>,
     },
     /// A step does not run, on request.
     Skipped {

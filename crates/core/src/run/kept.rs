@@ -1,5 +1,6 @@
 //! Results of an earlier run that a new run starts with, and steps that it skips.
 
+use super::plan_revision::PlanRevision;
 use crate::evidence::{Handoff, Payload, Verification};
 use kb_base::value::{Digest, Failure, OutcomeKind, RunId, StepStatus};
 use kb_language::plan::StepIx;
@@ -42,15 +43,17 @@ pub struct KeptResult {
     pub handoff: Option<Box<Handoff>>,
 }
 
-/// What is decided about a step before the run starts.
+/// What is decided about a run before it starts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Preset {
-    /// Its result is the one of an earlier run.
+    /// The result of the step is the one of an earlier run.
     Kept(StepIx, Box<KeptResult>),
     /// It is a `forEach` step whose items, or some of them, have the results of an earlier run.
     Items(StepIx, Box<KeptItems>),
     /// It does not run, on request.
     Skipped(StepIx),
+    /// The plan is a revision of one whose run failed.
+    Revised(Box<PlanRevision>),
 }
 
 /// The expansion of a `forEach` step in an earlier run, with the results of its items.
@@ -93,7 +96,7 @@ impl Preset {
                 let results = kept.results.iter().flatten().chain(&kept.whole);
                 results.flat_map(KeptResult::blobs).chain(blob(&kept.items)).collect()
             }
-            Preset::Skipped(_) => Vec::new(),
+            Preset::Skipped(_) | Preset::Revised(_) => Vec::new(),
         }
     }
 }

@@ -110,6 +110,7 @@ impl Session {
             | Event::Merging { .. }
             | Event::Merged { .. }
             | Event::Skipped { .. }
+            | Event::PlanRevised { .. }
             | Event::CancelRequested { .. }
             | Event::TimedOut { .. }
             | Event::Draining { .. }

@@ -5,8 +5,8 @@ use super::parts::{
     OutputView, PhaseView, RequestView, UsageView,
 };
 use super::{
-    BlackboardView, DelegateView, MessageView, PassView, QuestionView, RecoveryView,
-    SubscriberView, VerdictsView,
+    BlackboardView, DelegateView, MessageView, PassView, PlanRevisionView, QuestionView,
+    RecoveryView, SubscriberView, VerdictsView,
 };
 use crate::evidence::{Confidence, InvocationStatus, ProcessEvidence, Verdict};
 use crate::run::{RunStatus, StepStatus};
@@ -267,6 +267,9 @@ pub enum Body {
     /// A specialist gave a task to another one.
     #[schemars(rename = "delegate")]
     Delegate(DelegateView),
+    /// A planner replaced steps of a plan whose run failed, and this run continues it.
+    #[schemars(rename = "plan:revised")]
+    PlanRevised(Box<PlanRevisionView>),
     /// A pass of a `loop` succeeded.
     #[schemars(rename = "loop:pass")]
     LoopPass(PassView),

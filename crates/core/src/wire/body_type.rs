@@ -11,6 +11,7 @@ impl Body {
             Body::RunStart { .. } => "run:start",
             Body::RunResume { .. } => "run:resume",
             Body::RunWaiting { .. } => "run:waiting",
+            Body::PlanRevised(_) => "plan:revised",
             Body::StepReady {} => "step:ready",
             Body::StepStart { .. } => "step:start",
             Body::StepExpanded { .. } => "step:expanded",

@@ -17,6 +17,7 @@ mod instances;
 mod otlp;
 mod parts;
 mod pass_view;
+mod plan_revision_view;
 mod problem;
 mod question_view;
 mod record_body;
@@ -46,6 +47,7 @@ pub use parts::{
     OutputView, PhaseView, RequestView, UsageView, change_kind_name,
 };
 pub use pass_view::PassView;
+pub use plan_revision_view::{PlanRevisionView, StepFailureView};
 pub use problem::Problem;
 pub use question_view::QuestionView;
 pub use recovery_view::RecoveryView;

@@ -3,6 +3,7 @@
 use super::following::{FollowingStep, following};
 use super::instance_reason::reason;
 use super::parts::{CheckView, ErrorView, UsageView};
+use super::plan_revision_view::PlanRevisionView;
 use super::verdicts::VerdictsView;
 use super::work_time::WorkTime;
 use crate::evidence::Verdict;
@@ -69,6 +70,9 @@ pub struct BaseView {
     pub verified: BTreeMap<String, String>,
     /// The other steps, each with the reason.
     pub again: BTreeMap<String, String>,
+    /// Why a planner replaced steps, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<PlanRevisionView>,
 }
 
 /// A run, for `kb run list --json` and `show --json`.

@@ -139,6 +139,9 @@ impl Translator {
             E::Skipped { instance } => {
                 self.ended(at, *instance, (StepStatus::Skipped, false), &None, &None)
             }
+            E::PlanRevised { revision } => {
+                vec![(None, Body::PlanRevised(Box::new((&**revision).into())))]
+            }
             E::Kept { instance, kept } => self.kept(*instance, kept),
             E::Reset { roots, closure, reason } => self.reset(roots, closure, reason),
             E::SentBack { to, closure, by, comment, taken, max, .. } => {

@@ -42,6 +42,7 @@ pub(super) fn is_durable(plan: &Plan, state: &State, event: &Event) -> bool {
         | Event::Ended { .. }
         | Event::Kept { .. }
         | Event::Skipped { .. }
+        | Event::PlanRevised { .. }
         | Event::TimedOut { .. }
         | Event::Draining { .. } => false,
     }

@@ -163,6 +163,7 @@ impl Folded {
             | Event::Ready { .. }
             | Event::Kept { .. }
             | Event::Skipped { .. }
+            | Event::PlanRevised { .. }
             | Event::Recovered { .. }
             | Event::Waiting { .. }
             | Event::TimerSet { .. }

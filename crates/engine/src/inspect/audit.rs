@@ -268,6 +268,7 @@ fn payloads(event: &Event) -> Vec<&Payload> {
         | Event::Reset { .. }
         | Event::SentBack { .. }
         | Event::Skipped { .. }
+        | Event::PlanRevised { .. }
         | Event::CancelRequested { .. }
         | Event::TimedOut { .. }
         | Event::Draining { .. } => Vec::new(),

@@ -1,13 +1,14 @@
 //! The reference from a run to the earlier run whose results it keeps.
 
 use kb_base::value::{Digest, RunId, StepId};
+use kb_core::run::PlanRevision;
 use kb_core::wire::BaseView;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The run that a new run continues from, with the steps whose results it keeps. The results
 /// themselves are read from that run, up to one event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BaseRun {
     /// The earlier run.
@@ -29,6 +30,9 @@ pub struct BaseRun {
     /// executes them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub children: BTreeMap<String, RunId>,
+    /// Why a planner replaced steps of the plan, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Box<PlanRevision>>,
 }
 
 impl BaseRun {
@@ -42,6 +46,7 @@ impl BaseRun {
             kept: self.keep.iter().map(ToString::to_string).collect(),
             verified: reasons(&self.verify),
             again: reasons(&self.again),
+            revision: self.revision.as_deref().map(Into::into),
         }
     }
 }

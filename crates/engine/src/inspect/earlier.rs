@@ -253,6 +253,7 @@ impl Earlier {
         let skipped = frozen.skip.iter().filter_map(|id| plan.find(id.as_str()));
         let mut presets: Vec<Preset> = skipped.map(Preset::Skipped).collect();
         if let Some(base) = &frozen.base {
+            presets.extend(base.revision.clone().map(Preset::Revised));
             let earlier = Earlier::read(journal, &base.run, base.seq)?;
             presets.extend(earlier.presets(plan, base));
         }

@@ -72,6 +72,7 @@ impl Decider<'_> {
             | Event::Ended { .. }
             | Event::Kept { .. }
             | Event::Skipped { .. }
+            | Event::PlanRevised { .. }
             | Event::SentBack { .. }
             | Event::CancelRequested { .. }
             | Event::TimedOut { .. }

@@ -26,6 +26,7 @@ impl Decider<'_> {
                     expanded.push(InstanceIx(step.0));
                     self.keep_items(InstanceIx(step.0), *kept);
                 }
+                Preset::Revised(revision) => self.emit(Event::PlanRevised { revision }),
                 Preset::Skipped(step) => {
                     self.emit(Event::Skipped { instance: InstanceIx(step.0) });
                 }

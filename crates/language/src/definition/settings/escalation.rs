@@ -16,6 +16,8 @@ settings! {
             example("{maxEscalationsPerSpecialist: 2}");
         /// A plan of `kb do` with a lower confidence is not run before a person has approved it, not even with `--yes`.
         [higher] min_confidence: Option<f64> = "minConfidence" as Number(0.0, 1.0), default("0.5");
+        /// How often the planner of `kb do` may replace steps of a plan whose run failed; 0: never.
+        [lower] max_revisions: Option<u32> = "maxRevisions" as Integer(0, 5), default("1");
         /// Levels of runs below a run in which specialists can delegate tasks; 0: none.
         [lower] max_depth: Option<u32> = "maxDepth" as Integer(0, 16), default("5");
         /// Tasks that one attempt of a specialist can delegate.
@@ -45,6 +47,11 @@ settings! {
 }
 
 impl OrchestratorSettings {
+    /// How often a plan whose run failed is revised.
+    pub fn revisions(&self) -> u32 {
+        self.max_revisions.unwrap_or(1)
+    }
+
     /// How far specialists can delegate.
     pub fn delegation(&self) -> DelegationLimits {
         let limit = |own: Option<u32>| own.unwrap_or(5);

@@ -1,19 +1,21 @@
 //! A plan as the text of a playbook.
 
+use super::failed::FailedPlan;
 use super::team::team;
-use crate::service::runs::{Basis, Overrides, Prepared, begin};
+use crate::service::runs::{Basis, Overrides, Prepared, begin, start_revised};
 use crate::service::templates::{require_new, with_id};
 use crate::service::writing::write_files;
 use crate::service::{PlanView, Project, ServiceError, StartRequest, plan_view};
 use kb_attempt::read_regular;
 use kb_base::diagnostic::Code;
-use kb_base::value::{DefinitionId, Failure, JsonMap, limits};
-use kb_goal::{AFTER, Answer, Goal, plan_id};
+use kb_base::value::{DefinitionId, Failure, JsonMap, RunId, limits};
+use kb_core::run::PlanRevision;
+use kb_goal::{AFTER, Answer, Earlier, Goal, plan_id, revised};
 use kb_host::llm::readable_yaml;
 use kb_language::definition::{FileRole, InputFile};
 use std::path::PathBuf;
 
-const HEAD: &str = "# Written by `kb do`. All keys: kb schema playbook\n";
+pub(super) const HEAD: &str = "# Written by `kb do`. All keys: kb schema playbook\n";
 
 /// A plan that loads: what a person sees is the text, and the run executes this text.
 #[derive(Debug, Clone)]
@@ -28,6 +30,8 @@ pub struct Draft {
     pub path: String,
     /// The confidence of the planner, from 0 to 1.
     pub confidence: f64,
+    /// Why it replaces steps of a plan whose run failed, if it does.
+    pub revision: Option<PlanRevision>,
     /// The project with the playbook.
     project: Project,
 }
@@ -39,30 +43,58 @@ impl Draft {
         goal: &str,
         answer: &Answer,
     ) -> Result<Draft, ServiceError> {
-        if answer.subtasks.is_empty() {
-            let failure = Failure::new(Code::PLAN_UNUSABLE, "the plan has no subtasks");
-            return Err(ServiceError::refused(failure));
-        }
+        require_subtasks(answer)?;
         let team = team(project);
         let of = |id: &str| readable_yaml(&answer.playbook(Goal { text: goal, id, team: &team }));
         let id = plan_id(goal, &of("plan"));
         let text = format!("{HEAD}{}", of(&id));
         let path = path_of(&id);
-        Draft::load(project, goal, path, text, answer.least_confidence())
+        let about = About { goal, confidence: answer.least_confidence(), revision: None };
+        Draft::load(project, about, path, text)
+    }
+
+    /// The playbook that replaces steps of a plan whose run failed, or what is wrong with it. `planner` is the run that
+    /// gave the answer.
+    pub(super) fn revising(
+        project: &Project,
+        failed: FailedPlan,
+        planner: RunId,
+        answer: &Answer,
+    ) -> Result<Draft, ServiceError> {
+        require_subtasks(answer)?;
+        let team = team(project);
+        let earlier = Earlier { playbook: &failed.playbook, finished: &failed.finished };
+        let of = |id: &str| readable_yaml(&revised(earlier, answer, id, &team));
+        let id = plan_id(&failed.goal, &of("plan"));
+        let text = format!("{HEAD}{}", of(&id));
+        let confidence = answer.least_confidence();
+        let revision = PlanRevision {
+            number: failed.number,
+            run: failed.run,
+            planner,
+            reason: answer.summary.clone(),
+            confidence,
+            evidence: failed.evidence,
+            kept: Vec::new(),
+            removed: Vec::new(),
+            added: Vec::new(),
+        };
+        let about = About { goal: &failed.goal, confidence, revision: Some(revision) };
+        Draft::load(project, about, path_of(&id), text)
     }
 
     fn load(
         project: &Project,
-        goal: &str,
+        about: About<'_>,
         path: String,
         text: String,
-        confidence: f64,
     ) -> Result<Draft, ServiceError> {
+        let About { goal, confidence, revision } = about;
         let bytes = text.as_bytes().into();
         let file = InputFile { path: path.clone(), bytes, role: FileRole::Playbook };
         let project = project.with_files(vec![file], Vec::new());
         let id = project.plan(&path)?.playbook().id.to_string();
-        Ok(Draft { goal: goal.to_owned(), id, text, path, confidence, project })
+        Ok(Draft { goal: goal.to_owned(), id, text, path, confidence, revision, project })
     }
 
     /// The plan with the text of a person in place of its own, or what is wrong with that text.
@@ -71,7 +103,12 @@ impl Draft {
         let (renamed, id) = with_id(&text, &plan_id(&self.goal, &text));
         let text = if id.as_ref() == Some(&self.id) && text != self.text { renamed } else { text };
         let path = path_of(with_id(&text, "").1.as_deref().unwrap_or_default());
-        Draft::load(&self.project, &self.goal, path, text, self.confidence)
+        Draft::load(&self.project, self.about(), path, text)
+    }
+
+    fn about(&self) -> About<'_> {
+        let revision = self.revision.clone();
+        About { goal: &self.goal, confidence: self.confidence, revision }
     }
 
     /// Whether a person must approve the plan, whatever the command says (`orchestrator.minConfidence`).
@@ -102,7 +139,7 @@ impl Draft {
         require_free(&self.project, id)?;
         let (text, _) = with_id(&self.text, id);
         let path = format!(".kb/playbooks/{id}.yml");
-        Draft::load(&self.project, &self.goal, path, text, self.confidence)
+        Draft::load(&self.project, self.about(), path, text)
     }
 
     /// Writes the file of the plan. One that exists has this text, else it is an error.
@@ -124,11 +161,29 @@ impl Draft {
         overrides: Overrides,
     ) -> Result<Prepared, ServiceError> {
         self.save()?;
-        let Draft { id, project, .. } = self;
+        let Draft { id, project, revision, .. } = self;
         let definition = project.definition_id(&id)?;
         let request = StartRequest { script, overrides, ..StartRequest::default() };
-        begin(project, definition, JsonMap::new(), request, Basis::default()).await
+        match revision {
+            Some(revision) => start_revised(project, &definition, request, revision).await,
+            None => begin(project, definition, JsonMap::new(), request, Basis::default()).await,
+        }
     }
+}
+
+/// What is known of a plan besides its text.
+struct About<'a> {
+    goal: &'a str,
+    confidence: f64,
+    revision: Option<PlanRevision>,
+}
+
+fn require_subtasks(answer: &Answer) -> Result<(), ServiceError> {
+    if !answer.subtasks.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::new(Code::PLAN_UNUSABLE, "the plan has no subtasks");
+    Err(ServiceError::refused(failure))
 }
 
 /// Fails unless a playbook can be saved with this id.

@@ -1,11 +1,12 @@
 //! The plan of a planning run.
 
 use super::draft::Draft;
+use super::failed::failed_plan;
 use super::planner::{MAX_REVISIONS, Revision};
 use super::team::ORCHESTRATOR;
 use crate::service::{Project, ServiceError, run_output, show_run};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
-use kb_base::value::{Failure, Json};
+use kb_base::value::{Failure, Json, RunId};
 use kb_core::run::RunStatus;
 use kb_goal::Answer;
 
@@ -59,11 +60,25 @@ pub fn read_plan(project: &Project, run: &str) -> Result<(String, Planned), Serv
     {
         return Ok((goal, Planned::Question(question.to_owned())));
     }
-    let planned = match answer.and_then(|answer| Draft::of(project, &goal, &answer)) {
+    let failed = view.params.get("failedRun").and_then(Json::as_str);
+    let draft = answer.and_then(|answer| match failed {
+        None => Draft::of(project, &goal, &answer),
+        Some(failed) => {
+            let gone = || {
+                let message = format!("run `{failed}` is not a failed run of a plan");
+                refused(message, "plan anew: `kb do GOAL --new-plan`".to_owned())
+            };
+            let planner = RunId::new(&view.run).map_err(|_| gone())?;
+            let failed = failed_plan(project, failed)?.ok_or_else(gone)?;
+            Draft::revising(project, failed, planner, &answer)
+        }
+    });
+    let planned = match draft {
         Ok(draft) => Planned::Draft(Box::new(draft)),
         Err(error) => {
             let problems = problems(&error);
-            let revision = Revision { number: number + 1, answer: value, problems };
+            let failed = failed.map(str::to_owned);
+            let revision = Revision { number: number + 1, answer: value, problems, failed };
             let revision = Some(revision).filter(|_| number < MAX_REVISIONS);
             Planned::Unusable(Box::new(Unusable { revision, error }))
         }

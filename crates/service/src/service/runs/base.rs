@@ -11,8 +11,8 @@ use crate::project::ProjectFolder;
 use crate::service::start_request::{resolve_over, step_of};
 use crate::service::{Ask, Project, ServiceError, StartRequest};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, RunId, StepId};
-use kb_core::run::{Choice, Rules};
+use kb_base::value::{DefinitionId, Failure, RunId, StepId};
+use kb_core::run::{Choice, PlanRevision, Rules};
 use kb_engine::engine::Folded;
 use kb_engine::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole, parent_facts};
 use kb_engine::journal::{Journal, JournalError};
@@ -66,7 +66,8 @@ pub async fn retry_with_current(
     let project = project.with_named(&[named])?;
     let mut start = request.start;
     start.definition = frozen.definition.to_string();
-    from_earlier(project, &journal, &run, start, request.from, None).await
+    let how = Continuation { from: request.from, revision: None };
+    from_earlier(project, &journal, &run, start, how, None).await
 }
 
 /// Starts a new run from a step: the steps before it keep their results of the last run.
@@ -88,7 +89,33 @@ pub async fn start_from(
         return Err(ServiceError::refused(failure));
     };
     require_idle(&*journal, &last.run)?;
-    from_earlier(project, &journal, &last.run, start, Some(from), ask).await
+    let how = Continuation { from: Some(from), revision: None };
+    from_earlier(project, &journal, &last.run, start, how, ask).await
+}
+
+/// Starts the run of a plan that replaces steps of one whose run failed. Results are kept although files that their
+/// steps read have changed since: the failed run would have used them, too.
+pub(in crate::service) async fn start_revised(
+    project: Project,
+    definition: &DefinitionId,
+    start: StartRequest,
+    revision: PlanRevision,
+) -> Result<Prepared, ServiceError> {
+    let journal = project.context.journal(Default::default())?;
+    require_idle(&*journal, &revision.run)?;
+    let (run, definition) = (revision.run.clone(), definition.to_string());
+    let start = StartRequest { definition, ..start };
+    let how = Continuation { from: None, revision: Some(Box::new(revision)) };
+    Ok(from_earlier(project, &journal, &run, start, how, None).await?.0)
+}
+
+/// How a run continues an earlier one.
+#[derive(Default)]
+struct Continuation {
+    /// A step that runs again with all steps after it.
+    from: Option<String>,
+    /// Why steps were replaced. What is kept and what differs is filled in.
+    revision: Option<Box<PlanRevision>>,
 }
 
 /// The stored definitions of a run that can be the base of another one.
@@ -114,12 +141,13 @@ async fn from_earlier(
     journal: &Arc<dyn Journal>,
     run: &RunId,
     mut start: StartRequest,
-    from: Option<String>,
+    how: Continuation,
     ask: Option<&mut Ask<'_>>,
 ) -> Result<(Prepared, KeepReport), ServiceError> {
     let earlier = Earlier::read(&**journal, run, u64::MAX)?;
     let (project, definition, params) = resolve_over(&project, &start, &earlier, ask)?;
     let plan = project.plan(definition.as_str())?;
+    let Continuation { from, revision } = how;
     let again = from.map(|name| step_of(&plan, &name)).transpose()?.into_iter().collect();
     let used = plan.files();
     let is_used = |file: &&InputFile| {
@@ -134,9 +162,12 @@ async fn from_earlier(
         params: &params,
         task_files: &task_files,
         root: &project.context.root,
+        keeps_reads: revision.is_some(),
     };
     let choices = choices(&current, &earlier, &again, &**journal);
-    let base = base_run(&earlier, run, &plan, &choices);
+    let mut base = base_run(&earlier, run, &plan, &choices);
+    base.revision =
+        revision.map(|revision| Box::new(with_difference(*revision, &base, &earlier.plan, &plan)));
     let report = report(&base, &plan, &choices, &earlier.frozen.inputs(), &now);
     let presets = earlier.presets(&plan, &base);
     secure_blobs(&**journal, &presets, &earlier.verified_results(&**journal, &base)?)?;
@@ -150,6 +181,25 @@ async fn from_earlier(
     let basis = Basis { base: Some(base), script, facts, ..Basis::default() };
     let prepared = begin(project, definition, params, start, basis).await?;
     Ok((prepared, report))
+}
+
+/// A revision with the steps that are kept, removed and added.
+fn with_difference(
+    revision: PlanRevision,
+    base: &BaseRun,
+    before: &Plan,
+    now: &Plan,
+) -> PlanRevision {
+    let only_in = |plan: &Plan, other: &Plan| {
+        let ids = plan.steps().iter().map(|planned| planned.step.id.as_str());
+        ids.filter(|id| other.find(id).is_none()).map(str::to_owned).collect()
+    };
+    PlanRevision {
+        kept: base.keep.iter().map(ToString::to_string).collect(),
+        removed: only_in(before, now),
+        added: only_in(now, before),
+        ..revision
+    }
 }
 
 /// What is known of an earlier run at its end.

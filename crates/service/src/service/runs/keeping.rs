@@ -27,6 +27,8 @@ pub(super) struct Current<'a> {
     pub(super) task_files: &'a JsonMap,
     /// The project root.
     pub(super) root: &'a Path,
+    /// Whether results are kept although a file that their step read has changed since.
+    pub(super) keeps_reads: bool,
 }
 
 /// The choice for each step of the new run. Steps in `again` run in any case.
@@ -36,14 +38,17 @@ pub(super) fn choices(
     again: &BTreeSet<StepIx>,
     journal: &dyn Journal,
 ) -> Vec<Choice> {
-    let Current { plan, files, params, task_files, root } = *current;
+    let Current { plan, files, params, task_files, root, keeps_reads } = *current;
     let own = files.iter().find(|file| file.path == plan.playbook().path);
     let texts = own.map(StepTexts::of).unwrap_or_default();
     let files = files.iter().map(|file| (file.path.clone(), content_digest(file))).collect();
     let (old_texts, old_files) = (earlier.texts(), earlier.file_digests());
     let now = ProjectFiles::of(root);
     let reads = earlier.changed_reads(journal, &now);
-    let reads = reads.into_iter().map(|(step, path)| (step, RerunReason::File(path)));
+    let reads = reads
+        .into_iter()
+        .filter(|_| !keeps_reads)
+        .map(|(step, path)| (step, RerunReason::File(path)));
     let undone = earlier.undone_files(journal, &now).into_iter();
     let step_of = |ix| earlier.state.instance(ix).step;
     let undone = undone.map(|(ix, path)| (step_of(ix), RerunReason::Undone(path)));
@@ -148,6 +153,7 @@ pub(super) fn base_run(earlier: &Earlier, run: &RunId, plan: &Plan, choices: &[C
         verify,
         again,
         children,
+        revision: None,
     }
 }
 

@@ -39,6 +39,7 @@ use kb_base::value::RunLimits;
 pub use activity::{Activity, ActivityReceiver, ActivitySender};
 pub(super) use assembly::{available_sandbox, pinned_tools, server_secrets, supervisor};
 pub(super) use base::facts_of;
+pub(super) use base::start_revised;
 pub use base::{KeepReport, RetryRequest, retry_with_current, start_from};
 pub(super) use begin::{Basis, begin};
 pub(super) use caching::results;

@@ -178,6 +178,7 @@ impl Shared {
             return None;
         }
         let current = Current {
+            keeps_reads: false,
             plan: &child.plan,
             files: &frozen.inputs(),
             params: &frozen.params,

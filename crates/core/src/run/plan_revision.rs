@@ -1,0 +1,37 @@
+//! Why a run executes a revised plan, and how it differs from the plan before it.
+
+use kb_base::value::RunId;
+use serde::{Deserialize, Serialize};
+
+/// A decision of a planner about a plan whose run failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanRevision {
+    /// The number of the revision, from 1.
+    pub number: u32,
+    /// The run that failed.
+    pub run: RunId,
+    /// The planning run that decided.
+    pub planner: RunId,
+    /// The new plan in a sentence, as the planner said it.
+    pub reason: String,
+    /// How sure the planner was, from 0 to 1.
+    pub confidence: f64,
+    /// The failures that the planner was told.
+    pub evidence: Vec<StepFailure>,
+    /// Steps whose results are kept.
+    pub kept: Vec<String>,
+    /// Steps of the plan before it that the new one does not have.
+    pub removed: Vec<String>,
+    /// Steps that only the new plan has.
+    pub added: Vec<String>,
+}
+
+/// The failure of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepFailure {
+    /// Name of the step instance.
+    pub step: String,
+    /// The message of the failure, cut.
+    pub message: String,
+}
