@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// A plan whose run failed.
 #[derive(Debug, Clone, Copy)]
 pub struct Earlier<'a> {
-    /// Its playbook.
+    /// The JSON form of its text, with the edits of a person.
     pub playbook: &'a Json,
     /// The steps that succeeded or were skipped.
     pub finished: &'a BTreeSet<String>,

@@ -27,7 +27,7 @@ pub struct PlanRevision {
     pub added: Vec<String>,
 }
 
-/// The failure of a step.
+/// What failed, as the planner was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepFailure {
     /// Name of the step instance.

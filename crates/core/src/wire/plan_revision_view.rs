@@ -28,7 +28,7 @@ pub struct PlanRevisionView {
     pub added: Vec<String>,
 }
 
-/// The failure of a step.
+/// What failed, as the planner was told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepFailureView {
     /// Name of the step instance.

@@ -1,6 +1,6 @@
 //! A plan as the text of a playbook.
 
-use super::failed::FailedPlan;
+use super::failed::{FailedPlan, HEAD};
 use super::team::team;
 use crate::service::runs::{Basis, Overrides, Prepared, begin, start_revised};
 use crate::service::templates::{require_new, with_id};
@@ -14,8 +14,6 @@ use kb_goal::{AFTER, Answer, Earlier, Goal, plan_id, revised};
 use kb_host::llm::readable_yaml;
 use kb_language::definition::{FileRole, InputFile};
 use std::path::PathBuf;
-
-pub(super) const HEAD: &str = "# Written by `kb do`. All keys: kb schema playbook\n";
 
 /// A plan that loads: what a person sees is the text, and the run executes this text.
 #[derive(Debug, Clone)]

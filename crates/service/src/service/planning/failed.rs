@@ -1,6 +1,5 @@
 //! A plan whose run failed, as a planner is told about it.
 
-use super::draft::HEAD;
 use crate::service::{Project, ServiceError, run_output, show_run};
 use kb_base::value::{Json, JsonMap, RunId};
 use kb_core::run::{RunStatus, StepFailure, StepStatus};
@@ -10,6 +9,8 @@ use kb_language::definition::load_value;
 use serde_json::json;
 use std::collections::BTreeSet;
 
+/// The first line of each plan.
+pub(super) const HEAD: &str = "# Written by `kb do`. All keys: kb schema playbook\n";
 /// Maximum number of characters of what a step said.
 const PREVIEW: usize = 400;
 /// Maximum number of characters of a failure.
@@ -18,7 +19,7 @@ const MESSAGE: usize = 1_000;
 /// A plan of `kb do` whose run failed.
 #[derive(Debug)]
 pub struct FailedPlan {
-    /// Its run.
+    /// The run that failed and is continued.
     pub run: RunId,
     /// The sentence of the person.
     pub goal: String,
@@ -26,7 +27,7 @@ pub struct FailedPlan {
     pub number: u32,
     /// What failed.
     pub evidence: Vec<StepFailure>,
-    /// Its playbook.
+    /// The JSON form of its text, with the edits of a person.
     pub(super) playbook: Json,
     /// The steps that succeeded or were skipped.
     pub(super) finished: BTreeSet<String>,

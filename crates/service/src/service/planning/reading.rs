@@ -66,7 +66,7 @@ pub fn read_plan(project: &Project, run: &str) -> Result<(String, Planned), Serv
         Some(failed) => {
             let gone = || {
                 let message = format!("run `{failed}` is not a failed run of a plan");
-                refused(message, "plan anew: `kb do GOAL --new-plan`".to_owned())
+                refused(message, "plan again: `kb do GOAL --new-plan`".to_owned())
             };
             let planner = RunId::new(&view.run).map_err(|_| gone())?;
             let failed = failed_plan(project, failed)?.ok_or_else(gone)?;
