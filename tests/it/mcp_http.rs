@@ -178,6 +178,33 @@ fn servers_that_say_much_or_name_another_session_are_answered_as_before() {
 }
 
 #[test]
+fn a_stream_that_ends_before_the_answer_is_continued_after_its_last_event() {
+    let server = Server::start(Mode::Resumes);
+    let scratch = project(&server, ", token: 'env:FAR_TOKEN'");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    call(&scratch, "token").code(0).says(&["token"]);
+    let continued = format!("GET e1 s2 2025-06-18 Bearer {TOKEN}");
+    let requests = server.requests();
+    assert_eq!(requests.iter().filter(|asked| **asked == continued).count(), 1, "{requests:?}");
+}
+
+#[test]
+fn a_server_without_initialize_is_pinned_and_called_with_the_headers_of_its_version() {
+    for mode in [Mode::Stateless, Mode::StatelessBare] {
+        let server = Server::start(mode);
+        let scratch = project(&server, ", token: 'env:FAR_TOKEN'");
+        kb(&scratch, &["mcp", "pin", "far"]).code(0).says(&["pinned 2 tools"]);
+        call(&scratch, "token").code(0).says(&["token"]);
+        let requests = server.requests();
+        let called = format!("POST tools/call - 2026-07-28 Bearer {TOKEN}");
+        assert!(requests.contains(&called), "{mode:?}: {requests:?}");
+        let is_of_sessions =
+            |asked: &&String| asked.contains("notifications/") || asked.starts_with("DELETE");
+        assert_eq!(requests.iter().find(is_of_sessions), None, "{mode:?}");
+    }
+}
+
+#[test]
 fn the_older_transport_is_named_in_a_warning() {
     let server = Server::start(Mode::Json);
     let scratch = project(&server, ", transport: sse");

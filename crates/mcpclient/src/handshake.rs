@@ -16,8 +16,8 @@ const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", HANDSHA
 /// Agrees on a version with a server that has just started.
 pub(crate) async fn shake_hands(server: &Server) -> Result<Era, Fault> {
     let params = json!({"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": client()});
-    let refusal = match server.request("initialize", params).await? {
-        Ok(agreed) => {
+    let refusal = match server.request("initialize", params).await {
+        Ok(Ok(agreed)) => {
             let version = agreed.get("protocolVersion").and_then(Json::as_str).unwrap_or_default();
             if !HANDSHAKES.contains(&version) {
                 let shown = version.chars().take(40).collect::<String>();
@@ -27,10 +27,20 @@ pub(crate) async fn shake_hands(server: &Server) -> Result<Era, Fault> {
             server.notify("notifications/initialized").await;
             return require_tools(&agreed).map(|()| Era::Handshake);
         }
-        Err(refusal) => refusal,
+        Ok(Err(refusal)) => Ok(refusal),
+        // A server over HTTP that knows no `initialize` may answer with a status alone.
+        Err(fault @ Fault::Status(400 | 404 | 405, ..)) => Err(fault),
+        Err(fault) => return Err(fault),
     };
+    server.agreed(STATELESS);
     let params = Era::Stateless.complete(json!({}));
-    match server.request("server/discover", params).await? {
+    let found = server.request("server/discover", params).await;
+    let refusal = match (refusal, &found) {
+        (Ok(refusal), _) => refusal,
+        (Err(_), Ok(Ok(_))) => RemoteError { code: 0, message: String::new(), data: Json::Null },
+        (Err(fault), _) => return Err(fault),
+    };
+    match found? {
         Ok(found) => {
             let versions = found.get("supportedVersions").and_then(Json::as_array);
             let mut versions = versions.into_iter().flatten().filter_map(Json::as_str);

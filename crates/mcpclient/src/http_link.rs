@@ -1,5 +1,6 @@
 //! [`HttpLink`]: requests to a server over Streamable HTTP.
 
+use crate::era::STATELESS;
 use crate::fault::Fault;
 use crate::replies::{answer_to, cancelled, is_list_change};
 use crate::sse::Events;
@@ -15,6 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Maximum size of what a server sends for a request.
 const RESPONSE_BYTES: u64 = 8 << 20;
+/// How often a stream of events that ended without the answer is continued.
+const CONTINUATIONS: usize = 100;
+/// How long to wait before that, if the server names no time.
+const RETRY: Duration = Duration::from_secs(1);
 /// Maximum length of a session id.
 const SESSION_BYTES: usize = 1 << 10;
 /// How long a server has for a message without an answer.
@@ -74,11 +79,19 @@ impl HttpLink {
     /// Sends a request and waits for its answer. Dropping the future cancels the request.
     pub(crate) async fn request(&self, method: &str, params: Json) -> Result<Answer, Fault> {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
-        // `initialize` cannot be cancelled.
-        let can_cancel = self.0.agreed().version.is_some();
+        // `initialize` cannot be cancelled, and without a session the end of the connection cancels.
+        let version = self.0.agreed().version;
+        let is_stateless = version.as_deref() == Some(STATELESS);
+        let can_cancel = version.is_some() && !is_stateless;
         let mut waiting = Waiting { remote: &self.0, id, is_over: !can_cancel };
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let answer = self.0.exchange(id, method, message.to_string()).await;
+        let mut about = Vec::new();
+        if is_stateless {
+            about.push(("mcp-method", method.to_owned()));
+            let name = message["params"]["name"].as_str().map(str::to_owned);
+            about.extend(name.map(|name| ("mcp-name", name)));
+        }
+        let answer = self.0.exchange((id, method), message.to_string(), about).await;
         waiting.is_over = true;
         answer
     }
@@ -116,13 +129,20 @@ impl Remote {
         self.agreed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn send(&self, method: &str, body: Option<String>, wait: Duration) -> Sent {
+    /// Sends a request with these headers more.
+    async fn send(
+        &self,
+        (method, body): (&str, Option<String>),
+        more: Vec<(&'static str, String)>,
+        wait: Duration,
+    ) -> Sent {
         let Agreed { session, version } = self.agreed();
         let mut headers = vec![("accept", "application/json, text/event-stream".to_owned())];
         let token = self.token.as_ref().map(|token| format!("Bearer {}", token.trim()));
         headers.extend(token.map(|token| ("authorization", token)));
         headers.extend(session.map(|session| ("mcp-session-id", session)));
         headers.extend(version.map(|version| ("mcp-protocol-version", version)));
+        headers.extend(more);
         headers.extend(body.as_ref().map(|_| ("content-type", "application/json".to_owned())));
         let request = HttpRequest {
             method: method.to_owned(),
@@ -135,9 +155,15 @@ impl Remote {
         self.client.stream_once(&request, RESPONSE_BYTES).await
     }
 
-    async fn exchange(&self, id: u64, method: &str, message: String) -> Result<Answer, Fault> {
-        let mut response =
-            self.send("POST", Some(message), self.wait).await.map_err(|error| fault_of(&error))?;
+    /// Sends a request, of which `about` has the headers of its version, and reads the answer.
+    async fn exchange(
+        &self,
+        (id, method): (u64, &str),
+        message: String,
+        about: Vec<(&'static str, String)>,
+    ) -> Result<Answer, Fault> {
+        let sent = self.send(("POST", Some(message)), about, self.wait).await;
+        let mut response = sent.map_err(|error| fault_of(&error))?;
         let status = response.status();
         if let Some(target) = response.header("location").filter(|_| (300..400).contains(&status)) {
             let target = shown_url(target);
@@ -180,13 +206,40 @@ impl Remote {
         }
     }
 
-    /// Reads a stream of events up to the answer to the request with this id.
+    /// Reads a stream of events up to the answer to the request with this id. A stream that ends before is continued after
+    /// its last event, if the server numbers them.
     async fn streamed(&self, id: u64, mut response: HttpStream) -> Result<Answer, Fault> {
-        let mut events = Events::default();
-        while let Some(part) = next_part(&mut response).await? {
+        let mut last = (None, RETRY);
+        for _ in 0..=CONTINUATIONS {
+            let mut events = Events::default();
+            if let Some(answer) = self.read(id, &mut response, &mut events).await? {
+                return Ok(answer);
+            }
+            last = (events.last_id.or(last.0), events.retry.unwrap_or(last.1));
+            let Some(event) = last.0.clone() else { break };
+            tokio::time::sleep(last.1).await;
+            let after = vec![("last-event-id", event)];
+            let sent = self.send(("GET", None), after, self.wait).await;
+            response = sent.map_err(|error| fault_of(&error))?;
+            let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
+            if response.status() != 200 || !kind.starts_with("text/event-stream") {
+                break;
+            }
+        }
+        Err(Fault::Broken("its stream of events ended without the answer".to_owned()))
+    }
+
+    /// Reads a stream of events up to the answer; `None` if it ends before.
+    async fn read(
+        &self,
+        id: u64,
+        response: &mut HttpStream,
+        events: &mut Events,
+    ) -> Result<Option<Answer>, Fault> {
+        while let Some(part) = next_part(response).await? {
             for data in events.take(&part) {
                 match Incoming::of(&data) {
-                    Incoming::Answer(own, answer) if own == id => return Ok(answer),
+                    Incoming::Answer(own, answer) if own == id => return Ok(Some(answer)),
                     // The first event of a server that can resume has no message.
                     Incoming::Answer(..) | Incoming::Noise => {}
                     Incoming::Request(id, method, _) => {
@@ -200,18 +253,18 @@ impl Remote {
                 }
             }
         }
-        Err(Fault::Broken("its stream of events ended without the answer".to_owned()))
+        Ok(None)
     }
 
     /// Sends a message that has no answer. Whether it arrived is noticed by the next request.
     async fn post_notice(&self, message: String) {
-        let _ = self.send("POST", Some(message), NOTICE).await;
+        let _ = self.send(("POST", Some(message)), Vec::new(), NOTICE).await;
     }
 
     /// Ends the session once. A server may refuse that (405).
     async fn delete(&self) {
         if !self.is_over.swap(true, Ordering::AcqRel) && self.agreed().session.is_some() {
-            let _ = self.send("DELETE", None, NOTICE).await;
+            let _ = self.send(("DELETE", None), Vec::new(), NOTICE).await;
         }
     }
 }

@@ -16,6 +16,12 @@ pub(super) enum Mode {
     Forgets,
     /// The same, and answers an unknown session with the status 400 and an error without an id.
     Disowns,
+    /// Ends the stream of a call, and answers on the one that continues it.
+    Resumes,
+    /// Speaks the version without `initialize`, and wants its headers.
+    Stateless,
+    /// The same, and answers `initialize` with a status alone.
+    StatelessBare,
     /// Begins a session whose id no header can carry.
     OddSession,
     /// Names another session in its later answers.
@@ -48,6 +54,8 @@ struct State {
     sessions: usize,
     open: Option<String>,
     has_grown: bool,
+    /// The answer to a call whose stream was ended.
+    pending: Option<Value>,
 }
 
 /// The server, until the test ends.
@@ -80,9 +88,15 @@ impl Server {
 fn answer(mut stream: TcpStream, mode: Mode, state: &Mutex<State>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut method, mut length) = (String::new(), 0);
-    let mut headers =
-        [("mcp-session-id", "-"), ("mcp-protocol-version", "-"), ("authorization", "-")]
-            .map(|(name, value)| (name, value.to_owned()));
+    let mut headers = [
+        "mcp-session-id",
+        "mcp-protocol-version",
+        "authorization",
+        "last-event-id",
+        "mcp-method",
+        "mcp-name",
+    ]
+    .map(|name| (name, "-".to_owned()));
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).unwrap_or(0) == 0 {
@@ -115,13 +129,13 @@ fn answer(mut stream: TcpStream, mode: Mode, state: &Mutex<State>) {
 fn respond(
     method: &str,
     message: &Value,
-    headers: &[String; 3],
+    headers: &[String; 6],
     (mode, state): (Mode, &Mutex<State>),
 ) -> String {
-    let [session, _, token] = headers;
-    let asked = message["method"].as_str().unwrap_or("-");
+    let [session, version, token, event, own_method, own_name] = headers;
+    let asked = message["method"].as_str().unwrap_or(event);
     let mut state = state.lock().unwrap();
-    state.requests.push(format!("{method} {asked} {}", headers.join(" ")));
+    state.requests.push(format!("{method} {asked} {}", headers[..3].join(" ")));
     match mode {
         Mode::Redirects(port) => {
             let target = format!("Location: http://127.0.0.1:{port}/evil?code=7\r\n");
@@ -141,13 +155,38 @@ fn respond(
         | Mode::Disowns
         | Mode::Breaks
         | Mode::Hangs
+        | Mode::Resumes
+        | Mode::Stateless
+        | Mode::StatelessBare
         | Mode::OddSession
         | Mode::ForeignSession
         | Mode::Declines
         | Mode::Floods
         | Mode::Endless => {}
     }
-    if asked != "initialize" && state.open.as_deref() != Some(session) {
+    let is_stateless = matches!(mode, Mode::Stateless | Mode::StatelessBare);
+    if is_stateless {
+        let name = message["params"]["name"].as_str().unwrap_or("-");
+        let has_headers = [version, own_method, own_name] == ["2026-07-28", asked, name];
+        if mode == Mode::StatelessBare && !has_headers {
+            return with("400 Bad Request", "", "");
+        }
+        if !has_headers {
+            let error = json!({"code": -32020, "message": "other headers"});
+            let error = json!({"jsonrpc": "2.0", "id": message["id"], "error": error});
+            let kind = "Content-Type: application/json\r\n";
+            return with("400 Bad Request", kind, &error.to_string());
+        }
+    }
+    if method == "GET" && mode != Mode::Resumes {
+        return with("405 Method Not Allowed", "", "");
+    }
+    if method == "GET" {
+        let answer = state.pending.take().filter(|_| event == "e1");
+        let kind = "Content-Type: text/event-stream\r\n";
+        return with("200 OK", kind, &format!("data: {}\n\n", answer.unwrap_or_default()));
+    }
+    if !is_stateless && asked != "initialize" && state.open.as_deref() != Some(session) {
         let error =
             json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "No valid session"}});
         return match mode {
@@ -173,6 +212,9 @@ fn respond(
             extra = format!("Mcp-Session-Id: {session}{odd}\r\n");
             state.open = Some(session);
             json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {}})
+        }
+        "server/discover" => {
+            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
         }
         "tools/list" => {
             let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
@@ -209,6 +251,11 @@ fn respond(
         extra = "Mcp-Session-Id: mine\r\n".to_owned();
     }
     match mode {
+        Mode::Resumes if asked == "tools/call" => {
+            state.pending = Some(answer);
+            let kind = "Content-Type: text/event-stream\r\n";
+            with("200 OK", kind, "id: e1\nretry: 20\ndata:\n\n")
+        }
         Mode::Floods => {
             let logged = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {}});
             let events = format!("data: {logged}\n\n").repeat(20_000);
