@@ -263,8 +263,7 @@ pub(super) fn assemble(
     };
     let plans = plan.children();
     let executor: Arc<dyn Executor> = Arc::new(local.clone());
-    let faults = context.doubles.writes.clone();
-    let parent = None;
+    let (faults, parent) = (context.doubles.writes.clone(), None);
     let mut parts = Parts { journal, executor, secrets, redactor, prompts, clock, faults, parent };
     if !plans.is_empty() {
         let (machine, root) = (machine.clone(), context.root.clone());
