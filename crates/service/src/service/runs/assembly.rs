@@ -248,8 +248,7 @@ pub(super) fn assemble(
         _ => Vec::new(),
     };
     let machine = Machine { process: process_level, sandbox, sandbox_missing };
-    let rules = frozen.rules(settings.undecided());
-    let prompts = settings.journal.prompts;
+    let (rules, prompts) = (frozen.rules(settings.undecided()), settings.journal.prompts);
     let local = LocalExecutor::new(host, toolbox, specialists)
         .with_trees(trees.clone())
         .with_states_before(StatesBefore::of(&context.state_dir, &context.root));
