@@ -74,7 +74,7 @@ def main():
             print(f"::warning title=kb {escape(step, True)}::the gate was inconclusive", flush=True)
         elif kind == "step:end":
             state = event.get("status", "")
-            print(f"{step}: {escape(state)}", flush=True)
+            print(f"{escape(step, True)}: {escape(state)}", flush=True)
             if state == "failed":
                 message = (event.get("error") or {}).get("message") or "the step failed"
                 failed.append((step, message))
@@ -86,7 +86,7 @@ def main():
     for step, message in failed:
         where = "file={},line={},col={},".format(*at[step]) if step in at else ""
         print(f"::error {where}title=kb {escape(step, True)}::{escape(message)}", flush=True)
-    rows = "".join(f"| `{step}` | {cell(message)} |\n" for step, message in failed)
+    rows = "".join(f"| `{cell(step).replace('`', chr(39))}` | {cell(message).replace('<', '&lt;')} |\n" for step, message in failed)
     table = f"\n| step | error |\n|---|---|\n{rows}" if rows else ""
     if run:
         title = f"kb run {run}: {status or 'stopped'}"

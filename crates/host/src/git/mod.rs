@@ -159,7 +159,9 @@ impl Git {
         let mut argv: Vec<String> =
             ["git"].iter().chain(args).map(|arg| (*arg).to_owned()).collect();
         // `diff.external` has no value that switches it off.
-        if let Some(at) = argv.iter().position(|arg| arg == "diff") {
+        let is_value = |at: usize| matches!(argv[at - 1].as_str(), "-c" | "-C");
+        let command = (1..argv.len()).find(|at| !argv[*at].starts_with('-') && !is_value(*at));
+        if let Some(at) = command.filter(|at| argv[*at] == "diff") {
             argv.insert(at + 1, "--no-ext-diff".to_owned());
         }
         let spawn = Spawn {
