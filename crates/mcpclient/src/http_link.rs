@@ -170,7 +170,9 @@ impl Remote {
             let why = format!("it redirects to `{target}`, and redirects are not followed");
             return Err(Fault::Broken(why));
         }
-        let kind = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
+        // A message has it as it came: a secret in other letters would not be masked.
+        let said_kind = response.header("content-type").unwrap_or_default().to_owned();
+        let kind = said_kind.to_ascii_lowercase();
         if status == 404 && self.agreed().session.is_some() {
             self.is_over.store(true, Ordering::Release);
             return Err(Fault::Ended("it ended the session".to_owned(), String::new()));
@@ -187,7 +189,7 @@ impl Remote {
             if status == 400 && self.agreed().session.is_some() {
                 self.is_over.store(true, Ordering::Release);
             }
-            Err(Fault::Status(status, kind.clone(), said))
+            Err(Fault::Status(status, said_kind.clone(), said))
         };
         if !kind.starts_with("application/json") {
             return refused(String::new());
