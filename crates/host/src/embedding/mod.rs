@@ -1,7 +1,7 @@
 //! Vectors of texts from a server of the settings (`knowledge.embeddings`).
 //!
 //! [`EndpointEmbedder`] speaks the protocol of OpenAI, `POST /embeddings`, which Ollama, llama.cpp and most providers
-//! have. Its answer is data of others: [`vectors`](response::vectors) checks it. The requests go to the host of the
+//! have. Its answer is data of others: `response::vectors` checks it. The requests go to the host of the
 //! settings, which may be private, follow no redirect, and use no proxy.
 
 mod endpoint;
