@@ -73,7 +73,8 @@ fn what_exists_or_was_received_is_no_invention() {
         (ASK, json!({"missing": ["src/none.py"]})),
         (ASK, json!({"summary": "src/none.py gibt es nicht."})),
         (ASK, json!({"summary": "I looked for src/none.py in vain."})),
-        (ASK, json!({"lookedFor": {"src/none.py": "✗"}})),
+        (ASK, json!({"lookedFor": {"src/none.py": "✗", "src/shop.py": "✓"}})),
+        (ASK, json!({"summary": "src/none.py ✗"})),
         (ASK, json!({"recommendations": ["move `total` to src/pricing.py"]})),
     ] {
         let calls = [read("src/shop.py"), read("notes.md")];

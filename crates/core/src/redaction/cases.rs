@@ -67,6 +67,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("`&#x27;`", "<a>&\"b'é", "&lt;a&gt;&amp;&quot;b&#x27;&#xE9;"),
     ("wrapped over lines", "correct-horse-battery", "correct-\nhorse-\r\n    bat\n\ttery"),
     ("wrapped over lines at a space", "Server=db; Password=hunter2", "Server=db;\n  Password=hunter2"),
+    ("wrapped over lines in double quotes", "Server=db; Password=hunter2", "Server=db;\\\n    \\ Password=hunter2"),
     ("wrapped over lines in JSON", "correct-horse-battery", r"correct-\nhorse-\r\n    bat\\ntery"),
     ("separate lines, indented or with `\\r\\n`", "one-1a\ntwo-2b\n3", "one-1a\r\n  two-2b\n3"),
     ("separate lines, indented or with `\\r\\n`, in JSON", "one-1a\ntwo-2b\n3", r"one-1a\r\ntwo-2b\n  3"),

@@ -80,6 +80,7 @@ pub(super) const ESCAPES: &[Escape] = &[
     Escape { name: "`&#x27;`", by: "HTML of Python and JavaScript", opens: b"&", read: |text, _| numbered(text, b"&#x", 16) },
     Escape { name: "wrapped over lines", by: "`base64`, `fold`, YAML", opens: b"\n\r", read: |text, run| fold(text, run, Meaning::NOTHING) },
     Escape { name: "wrapped over lines at a space", by: "YAML, `fold -s`", opens: b"\n\r", read: |text, run| fold(text, run, b' '.into()) },
+    Escape { name: "wrapped over lines in double quotes", by: "YAML", opens: b"\\", read: quoted_fold },
     Escape { name: "wrapped over lines in JSON", by: "a service that answers with base64", opens: b"\\", read: |text, run| fold(text, run, Meaning::NOTHING) },
     Escape { name: "separate lines, indented or with `\\r\\n`", by: "YAML, `unix2dos`", opens: b"\n\r", read: |text, run| fold(text, run, b'\n'.into()) },
     Escape { name: "separate lines, indented or with `\\r\\n`, in JSON", by: "a service that answers with YAML", opens: b"\\", read: |text, run| fold(text, run, b'\n'.into()) },
@@ -210,6 +211,15 @@ fn fold(text: &[u8], run: usize, means: Meaning) -> Reading {
     } else {
         Ok((end, Meaning { folded: true, ..means }))
     }
+}
+
+/// A line break behind one backslash.
+fn quoted_fold(text: &[u8], run: usize) -> Reading {
+    if run != 1 {
+        return Err(Unread::Other);
+    }
+    let (end, means) = fold(&text[1..], 0, Meaning::NOTHING)?;
+    Ok((end + 1, means))
 }
 
 fn after_line_break(text: &[u8], run: usize) -> Result<usize, Unread> {

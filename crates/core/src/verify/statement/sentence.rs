@@ -268,7 +268,7 @@ pub(in crate::verify) fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase().replace('\u{2019}', "'").replace('ё', "е");
     let spaced = lower.replace("...", " ");
     let parts = spaced.split(|c: char| c.is_whitespace() || "`()[]{}|,".contains(c));
-    let is_mark = |c: char| !c.is_alphanumeric() && !"✓✅".contains(c);
+    let is_mark = |c: char| !c.is_alphanumeric() && !"✓✅✗❌".contains(c);
     let trimmed = parts.map(|part| without_marks(part.trim_end_matches(is_mark), is_mark));
     let is_word =
         |part: &&str| !part.is_empty() && (!part.contains(['/', '.']) || number(part).is_some());
