@@ -96,12 +96,17 @@ impl Program {
 /// The message for a program that exists and could not be started in the sandbox.
 fn hidden(program: &Path, cwd: &Path) -> String {
     let shown = program.display();
-    let what = match interpreter_of(program) {
-        Some(used) if matches!(inspect(&cwd.join(&used)), ProgramFile::Missing) => {
-            return format!("the interpreter `{}` of `{shown}` does not exist", used.display());
-        }
-        Some(used) => format!("`{shown}` or its interpreter `{}`", used.display()),
-        None => format!("`{shown}`"),
+    let used = interpreter_of(program);
+    if let Some(used) = &used
+        && matches!(inspect(&cwd.join(used)), ProgramFile::Missing)
+    {
+        return format!("the interpreter `{}` of `{shown}` does not exist", used.display());
+    }
+    let target = program.canonicalize().ok().filter(|_| program.is_symlink());
+    let what = match (target, used) {
+        (Some(target), _) => format!("`{}`, to which `{shown}` leads", target.display()),
+        (None, Some(used)) => format!("`{shown}` or its interpreter `{}`", used.display()),
+        (None, None) => format!("`{shown}`"),
     };
     format!("the sandbox hides {what}; add its folder to `sandbox.read` in the settings")
 }

@@ -80,6 +80,12 @@ fn a_program_that_the_sandbox_hides_fails_the_gate_and_the_message_names_the_set
          `/bin/sh`; add its folder to `sandbox.read` in the settings"
     );
     scratch.kb(&["playbook", "run", "p"]).code(1).says(&["KB0552", &hidden]);
+    // The folder of a link is open already.
+    std::os::unix::fs::symlink(outside.root().join("check.sh"), scratch.root().join("link"))
+        .unwrap();
+    scratch.write("playbooks/p.yml", &text.replace(&program.to_string(), "./link"));
+    let hidden = format!("the sandbox hides `{program}`, to which");
+    scratch.kb(&["playbook", "run", "p"]).code(1).says(&["KB0552", &hidden]);
     let settings = format!("sandbox: {{read: ['{}']}}\n", outside.root().display());
     scratch.write(".kb/kb.config.yml", &settings);
     scratch.kb(&["playbook", "run", "p"]).code(0);
