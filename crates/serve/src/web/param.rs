@@ -29,6 +29,9 @@ pub(super) const fn param(name: &'static str, summary: &'static str) -> QueryPar
     QueryParam { name, summary, values: QueryValues::Any }
 }
 
+/// Restricts an answer of several projects to one.
+pub(super) const PROJECT: QueryParam = param("project", "Only this project.");
+
 impl QueryParam {
     /// Declares which values it takes.
     pub(super) const fn values(mut self, values: QueryValues) -> QueryParam {

@@ -2,7 +2,7 @@
 
 use crate::web::answers::JsonObject;
 use crate::web::call::Call;
-use crate::web::param::{QueryParam, param};
+use crate::web::param::{PROJECT, param};
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get};
 use axum::http::header::CONTENT_DISPOSITION;
@@ -11,8 +11,6 @@ use axum::response::Response;
 use kb_base::value::Json;
 use kb_service::service::{FileContent, changed_file, run_session};
 use kb_service::trigger::Role;
-
-const PROJECT: QueryParam = param("project", "Only this project.");
 
 pub(super) const ROUTES: &[Route] = &[
     get(

@@ -3,7 +3,7 @@
 use crate::serve::RunCommand;
 use crate::web::answers::{DecidedAsk, OfProject};
 use crate::web::call::Call;
-use crate::web::param::param;
+use crate::web::param::{PROJECT, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get, post};
@@ -22,10 +22,10 @@ pub(super) const ROUTES: &[Route] = &[
         list,
         "What waits for a person, with the evidence for the decision.",
     )
-    .query(&[param("run", "Only of this run."), param("project", "Only this project.")])
+    .query(&[param("run", "Only of this run."), PROJECT])
     .returns(|all| all.subschema_for::<Vec<OfProject<AskView>>>()),
     post("/api/v1/asks/{ask}", Role::Approve, answer, "Decides a question.")
-        .query(&[param("project", "Only this project.")])
+        .query(&[PROJECT])
         .body(|all| all.subschema_for::<Reply>())
         .answers(&[
             (202, "The decision counts; the run continues."),

@@ -4,7 +4,7 @@
 use crate::serve::{self, RunCommand};
 use crate::web::answers::{RunRef, StartedRun};
 use crate::web::call::Call;
-use crate::web::param::{QueryParam, param};
+use crate::web::param::PROJECT;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, post};
@@ -19,7 +19,6 @@ use kb_service::trigger::{API_TRIGGER, FireFilter, Role, run_id};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-const PROJECT: QueryParam = param("project", "Only this project.");
 /// Maximum number of starts that wait in a project.
 const MOST_WAITING: usize = 1000;
 /// The longest idempotency key.

@@ -2,7 +2,7 @@
 
 use crate::web::answers::OfProject;
 use crate::web::call::Call;
-use crate::web::param::{QueryParam, param};
+use crate::web::param::PROJECT;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, post};
@@ -12,7 +12,6 @@ use kb_service::trigger::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const PROJECT: QueryParam = param("project", "Only this project.");
 const ANSWERS: &[(u16, &str)] = &[
     (200, "What became of the entry."),
     (404, "There is no such entry."),

@@ -2,7 +2,7 @@
 
 use crate::web::call::Call;
 use crate::web::pages;
-use crate::web::param::{QueryParam, param};
+use crate::web::param::{PROJECT, param};
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, asset, page};
 use axum::http::header::CACHE_CONTROL;
@@ -10,7 +10,6 @@ use axum::http::{HeaderValue, StatusCode};
 use kb_service::trigger::Role;
 
 const READ: Role = Role::Read;
-const PROJECT: QueryParam = param("project", "Only this project.");
 
 pub(super) const ROUTES: &[Route] = &[
     page("/", READ, runs, "The page of all runs.").query(&[

@@ -2,7 +2,7 @@
 
 use crate::web::answers::{OfProject, PlaybookSheet};
 use crate::web::call::Call;
-use crate::web::param::{QueryParam, param};
+use crate::web::param::PROJECT;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get};
@@ -11,8 +11,6 @@ use kb_core::wire::DefinitionView;
 use kb_language::plan::graph::json as graph_json;
 use kb_service::service::{list_playbooks, params_schema, show_playbook};
 use kb_service::trigger::Role;
-
-const PROJECT: QueryParam = param("project", "Only this project.");
 
 pub(super) const ROUTES: &[Route] = &[
     get("/api/v1/playbooks", Role::Read, list, "The valid playbooks and workflows.")

@@ -4,7 +4,7 @@ use super::logs;
 use crate::web::answers::{JsonObject, LogLines, OfProject};
 use crate::web::call::Call;
 use crate::web::param::QueryValues::{Number, OneOf, SomeOf};
-use crate::web::param::{QueryParam, param};
+use crate::web::param::{PROJECT, QueryParam, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get};
@@ -19,7 +19,6 @@ use kb_service::service::{Difference, PointInTime};
 use kb_service::trigger::Role;
 use serde_json::json;
 
-const PROJECT: QueryParam = param("project", "Only this project.");
 const STEP: QueryParam = param("step", "Only this step or item, such as `review[src/a.rs]`.");
 /// Maximum number of runs of one answer.
 const MOST: u64 = 200;

@@ -5,7 +5,7 @@ use crate::web::access::Identity;
 use crate::web::call::Call;
 use crate::web::form::{Form, named};
 use crate::web::live::{MOST_STREAMS, StreamSlot};
-use crate::web::param::{QueryValues, param};
+use crate::web::param::{PROJECT, QueryValues, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Method, Route, waiting};
@@ -43,7 +43,7 @@ pub(super) const ROUTES: &[Route] = &[
             param("after", "Number of the last event that the caller has; `Last-Event-ID` too."),
             param("format", "`sse` (default) or `jsonl`.").values(FORMATS),
             param("tokens", "`true`: also what models write at the moment, as events `step:token` without a number.").values(QueryValues::OneOf(&["true", "false"])),
-            param("project", "Only this project."),
+            PROJECT,
         ])
         .answers(&[
             (200, "Server-sent events: `id` is the number of the event, `data` the line of `kb run events`; `reset` where the number is unknown, `end` after the last one."),
@@ -53,7 +53,7 @@ pub(super) const ROUTES: &[Route] = &[
         ])
         .returns_text(STREAMS),
     waiting(Method::Get, "/api/v1/changes", Role::Read, changes, "The changes of runs and triggers from now on.")
-        .query(&[param("format", "`sse` (default) or `jsonl`.").values(FORMATS), param("project", "Only this project.")])
+        .query(&[param("format", "`sse` (default) or `jsonl`.").values(FORMATS), PROJECT])
         .answers(&[(200, "Server-sent events `run` and `triggers`; `reset` where the caller was too slow and must read everything again."), (429, "Too many streams are open.")])
         .returns_text(STREAMS),
 ];

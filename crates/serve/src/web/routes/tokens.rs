@@ -2,7 +2,7 @@
 
 use crate::web::answers::OfProject;
 use crate::web::call::Call;
-use crate::web::param::{QueryParam, param};
+use crate::web::param::PROJECT;
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get, post};
@@ -12,8 +12,6 @@ use kb_base::value::parse_duration;
 use kb_service::trigger::Role;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-const PROJECT: QueryParam = param("project", "Only this project.");
 
 pub(super) const ROUTES: &[Route] = &[
     get("/api/v1/tokens", Role::Admin, list, "The tokens, without their secrets.")

@@ -3,7 +3,7 @@
 use crate::serve::{self, Backfill, Fired, TriggerView};
 use crate::web::answers::OfProject;
 use crate::web::call::Call;
-use crate::web::param::{QueryParam, QueryValues, param};
+use crate::web::param::{PROJECT, QueryValues, param};
 use crate::web::problem::Problem;
 use crate::web::reply::{self, Answer};
 use crate::web::route::{Route, get, post};
@@ -14,7 +14,6 @@ use kb_service::trigger::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const PROJECT: QueryParam = param("project", "Only this project.");
 const STATES: &[(u16, &str)] = &[
     (200, "The trigger."),
     (404, "There is no such trigger."),
