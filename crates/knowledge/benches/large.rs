@@ -50,7 +50,6 @@ fn sources(folder: &Path, below: &str, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Prints the times of questions to at least 100,000 chunks, for `scripts/retrieval`.
 /// Makes vectors of 384 numbers of the bytes of a text. They are as many and as long as those of a model.
 #[derive(Debug)]
 struct Bytes;
@@ -106,6 +105,7 @@ fn with_vectors(
     Ok((index.embedded("bytes")?, times[(times.len() - 1) * 95 / 100]))
 }
 
+/// Prints the times of questions to at least 100,000 chunks, for `scripts/retrieval`.
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut texts = Vec::new();
