@@ -125,10 +125,8 @@ impl CallClaim {
         tools: &ToolCatalog,
     ) -> (Finding, Json) {
         let (finding, evidence) = self.compared(trace, root, tools);
-        if !self.denied {
-            return (finding, evidence);
-        }
-        (finding.doubted_as("was not called").contradicted_as("was not called"), evidence)
+        let finding = if self.denied { finding.doubted_as("was not called") } else { finding };
+        (finding, evidence)
     }
 
     fn compared(&self, trace: &[Invocation], root: &str, tools: &ToolCatalog) -> (Finding, Json) {

@@ -45,8 +45,9 @@ pub(super) fn check_claim(
             if finding.verdict == Verdict::Passed {
                 let more = anchored(claim, subject, recorded, seen);
                 let finding = more.or_else(|| repeated(claim, subject)).unwrap_or(finding);
-                if claim.denied && !claim.noted {
-                    finding.contradicted_as("was not done")
+                let is_denied = claim.denied && !claim.noted;
+                if is_denied && finding.verdict == Verdict::Passed {
+                    finding.doubted_as("was not done")
                 } else {
                     finding
                 }

@@ -203,7 +203,7 @@ impl CommandClaim {
         }
         calls.dedup();
         if self.denied {
-            worst = worst.doubted_as("did not run").contradicted_as("did not run");
+            worst = worst.doubted_as("did not run");
         }
         (worst, json!({"calls": calls, "exitCode": code}))
     }

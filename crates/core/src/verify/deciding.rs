@@ -9,7 +9,7 @@ use super::manifest::{self, Effect};
 use super::named_commands::{executes_query, is_in_file};
 use super::observation::{Observation, Observations};
 use super::path_glob::PathGlob;
-use super::python_modules::takes_place_of_installed;
+use super::python_modules::{installed, takes_place_of};
 use super::recorded_changes::RecordedChanges;
 use super::runner::{self, TestUse, is_test_file, is_test_folder};
 
@@ -60,8 +60,10 @@ impl Deciding<'_> {
     pub(super) fn changed(&self) -> Option<Decided> {
         let allowed = PathGlob::list(self.allowed);
         let counts = |path: &&str| !allowed.iter().any(|glob| glob.covers(path, true));
+        let installed = installed(self.argv, self.changes, self.observations);
         let recorded = self.changes.changed().filter(counts).filter_map(|path| {
-            let is_frozen = self.decides(path)? && self.changes.history(path).is_by_tool_call();
+            let is_frozen =
+                self.decides(path, &installed)? && self.changes.history(path).is_by_tool_call();
             Some(Decided::by(path, is_frozen))
         });
         let known = ignored_changes(self.observations);
@@ -76,7 +78,7 @@ impl Deciding<'_> {
     }
 
     /// Whether a changed path decides without being work; `None` if it does not decide.
-    fn decides(&self, path: &str) -> Option<bool> {
+    fn decides(&self, path: &str, installed: &[&str]) -> Option<bool> {
         if self.fresh_caches && is_python_cache(path) {
             return None;
         }
@@ -106,8 +108,7 @@ impl Deciding<'_> {
             is_text && file.trim_start_matches("./") == path && runner::is_shell_script(self.argv)
         });
         let weaker = existed && self.test.is_some() && self.is_weaker(path);
-        let shadows =
-            !existed && takes_place_of_installed(self.argv, path, self.changes, self.observations);
+        let shadows = !existed && takes_place_of(path, installed);
         let frozen = [by_runner.flatten(), executed, shadows.then_some(true)];
         let all = frozen.into_iter().chain([behind.then_some(false), weaker.then_some(false)]);
         all.flatten().max()

@@ -44,22 +44,16 @@ impl Finding {
         CheckDetail { check, verdict, warning, reason, evidence }
     }
 
-    /// A failure is only doubt, because what stands beside the claim can mean that it `was not done`, or the like.
+    /// A failure or a pass is only doubt, because what stands beside the claim can mean that it `was not done`, or the like.
     pub(super) fn doubted_as(self, denial: &str) -> Finding {
-        let Some(reason) = self.reason.as_ref().filter(|_| self.verdict == Verdict::Failed) else {
-            return self;
+        let known = match self.verdict {
+            Verdict::Passed => "the record has it, and",
+            Verdict::Failed => match &self.reason {
+                Some(reason) => &format!("{reason};"),
+                None => return self,
+            },
+            Verdict::Unchecked | Verdict::Inconclusive => return self,
         };
-        Finding::inconclusive(format!("{reason}; what stands beside it can mean that it {denial}"))
-    }
-
-    /// A pass is only doubt, because what stands beside the claim says that it `was not done`, or the like, and the record has
-    /// it.
-    pub(super) fn contradicted_as(self, denial: &str) -> Finding {
-        if self.verdict != Verdict::Passed {
-            return self;
-        }
-        Finding::inconclusive(format!(
-            "the record has it, and what stands beside it can mean that it {denial}"
-        ))
+        Finding::inconclusive(format!("{known} what stands beside it can mean that it {denial}"))
     }
 }

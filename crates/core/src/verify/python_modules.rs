@@ -16,7 +16,7 @@ def found(name):
     return spec is not None and not origin.startswith(os.getcwd() + os.sep)
 print(*filter(found, sys.argv[1:]))";
 /// Most names of one question.
-const NAMES: usize = 40;
+const NAMES: usize = 1_000;
 /// Time limit of the question.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -52,18 +52,25 @@ pub(super) fn installed_query(
     Some(ObservationQuery::Command { argv, timeout: Some(LIMIT) })
 }
 
-/// Whether a file that the step created takes the place of an installed module. Without an answer it does not: where no Python
-/// starts, none imports it.
-pub(super) fn takes_place_of_installed(
+/// The modules that the step created and that are installed. Without an answer there are none: where no Python starts, none
+/// imports them.
+pub(super) fn installed<'o>(
     argv: &[String],
-    path: &str,
     changes: &RecordedChanges<'_>,
-    observations: &Observations,
-) -> bool {
-    let Some(name) = module(path) else { return false };
+    observations: &'o Observations,
+) -> Vec<&'o str> {
     let seen = installed_query(argv, changes).and_then(|query| observations.get(&query));
-    let Some(Observation::Command(run)) = seen else { return false };
-    run.ended == CommandEnd::Code(0) && run.last_words.split(' ').any(|found| found == name)
+    match seen {
+        Some(Observation::Command(run)) if run.ended == CommandEnd::Code(0) => {
+            run.last_words.split(' ').collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a file takes the place of one of these modules.
+pub(super) fn takes_place_of(path: &str, installed: &[&str]) -> bool {
+    module(path).is_some_and(|name| installed.contains(&name))
 }
 
 #[cfg(test)]
