@@ -184,3 +184,26 @@ fn the_command_of_a_check_with_tests_is_a_test_command() {
     assert_eq!(verdict, "inconclusive", "{reason}");
     assert!(reason.contains("with `--fast` it may be a part of the tests"), "{reason}");
 }
+
+#[test]
+fn a_claim_without_a_run_names_the_numbers_of_the_tests_that_the_gate_ran() {
+    let verdict = |output: Value| {
+        let scratch = project(&json!({"command": ["./check.sh"], "tests": {"minCount": 1}}));
+        let turns = json!([{"calls": [write("work.txt", "right\n")]}, {"output": output}]);
+        let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
+        scratch.write("script.json", &script.to_string());
+        verdict_of(&scratch)
+    };
+    let own = "the check `./check.sh` of this gate reports 2 passed and 0 failed";
+    for (output, expected) in [
+        (json!({"summary": "Done.", "tests": {"passed": 7}}), "failed"),
+        (json!({"summary": "Done.", "testResult": "failed"}), "inconclusive"),
+        (json!({"summary": "All 7 tests pass."}), "failed"),
+    ] {
+        let (verdict, reason) = verdict(output.clone());
+        assert_eq!(verdict, expected, "{output}: {reason}");
+        assert!(reason.contains(own), "{output}: {reason}");
+    }
+    let (verdict, reason) = verdict(json!({"summary": "All 2 tests pass."}));
+    assert_eq!(verdict, "passed", "{reason}");
+}

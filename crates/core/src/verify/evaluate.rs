@@ -356,6 +356,7 @@ impl Executed<'_> {
         let has_run = || runs.iter().any(|run| run.tests.is_some());
         let shown = claim.shown_by_checks(gate, facts);
         let shown = shown.filter(|own| own.verdict == Verdict::Passed || !has_run());
-        (shown.or(repeated).unwrap_or(finding), evidence)
+        let open = || if has_run() { finding } else { claim.with_checks(finding, gate, facts) };
+        (shown.or(repeated).unwrap_or_else(open), evidence)
     }
 }

@@ -38,6 +38,11 @@ impl Finding {
         Finding { verdict: Verdict::Passed, warning: true, ..self }
     }
 
+    /// The same verdict with another reason.
+    pub(super) fn with_reason(self, reason: String) -> Finding {
+        Finding { reason: Some(reason), ..self }
+    }
+
     /// The same finding as the result of the check with this name.
     pub(super) fn into_detail(self, check: String, evidence: Option<Json>) -> CheckDetail {
         let Finding { verdict, reason, warning } = self;

@@ -72,6 +72,7 @@ mod statement_check;
 mod suites;
 mod support;
 mod support_runs;
+mod test_checks;
 mod test_claim;
 mod test_doubt;
 mod test_proof;

@@ -1,11 +1,8 @@
 //! The proof of a claim about test results: `testResult: passed` needs a recorded run of all tests that exited with 0
 //! and saw the files as the step left them.
 
-use super::check::Facts;
 use super::finding::Finding;
-use super::gate::Gate;
 use super::later_edits::LaterEdits;
-use super::observation::{CommandEnd, Observation};
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{TestCommands, canonical, executes_project, hides_failures, names_runner};
 use super::test_claim::TestClaim;
@@ -309,50 +306,6 @@ impl TestClaim {
         let passed = |run: &RecordedRun<'_>| run.tests.map(|counts| counts.passed);
         let all: Vec<u64> = runs.iter().filter(is_last).filter_map(passed).collect();
         all.len() > 1 && self.counts.0 == Some(all.iter().sum())
-    }
-
-    /// What a command check of the gate that ran tests itself shows: that they passed, or only a part of them.
-    pub(super) fn shown_by_checks(self, gate: &Gate, facts: &Facts<'_>) -> Option<Finding> {
-        if !self.passed || self.integration {
-            return None;
-        }
-        // What the settings call the tests can be a part of them, and is not all of them then.
-        let declared = TestCommands::of(gate.test_commands.iter().map(String::as_str));
-        let usual = TestCommands::of([]);
-        let mut part = None;
-        for criterion in &gate.criteria {
-            let Some(command) = criterion.command() else { continue };
-            let Some(test) = facts.test_commands.read(&command.argv) else { continue };
-            let seen = facts.observations.get(&command.query());
-            let Some(Observation::Command(run)) = seen else { continue };
-            let counts = run.process.as_ref().and_then(|process| process.tests);
-            let fits = match counts {
-                Some(counts) => {
-                    counts.failed == 0 && counts.ran() > 0 && !self.counts_differ(counts)
-                }
-                None => test.named && self.counts == (None, None),
-            };
-            let passed = run.ended == CommandEnd::Code(0)
-                && fits
-                && test.hiding_option().is_none()
-                && criterion.evaluate(facts).verdict == Verdict::Passed;
-            if !passed {
-                continue;
-            }
-            let selected = usual.read(&command.argv);
-            let selected = selected.as_ref().and_then(|test| test.selection());
-            let is_declared = declared.read(&command.argv).is_some_and(|test| test.named);
-            match selected {
-                Some(argument) if !is_declared || self.all => {
-                    part = Some(format!(
-                        "tests are claimed to have passed, but the check `{}` may run a part of them (`{argument}`)",
-                        command.argv.join(" ")
-                    ));
-                }
-                _ => return Some(Finding::passed()),
-            }
-        }
-        part.map(Finding::inconclusive)
     }
 }
 
