@@ -186,7 +186,9 @@ impl Index {
     }
 
     fn compare(&self, files: &dyn Files) -> Result<Compared, DatabaseError> {
-        let listed = files.list();
+        let mut listed = files.list();
+        // A name with a secret is stored nowhere.
+        listed.retain(|(path, _)| files.mask(path) == *path);
         let count = listed.len();
         let mut known = self.stamps()?;
         // A file of the list is no longer among the known ones, whether it changed or not.

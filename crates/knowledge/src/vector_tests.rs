@@ -208,3 +208,13 @@ fn vectors_are_made_until_the_time_is_over() {
         assert_eq!(embed(index, &project, &model).0, 1);
     });
 }
+
+#[test]
+fn a_file_whose_name_has_a_secret_is_not_indexed() {
+    with(|index| {
+        let project = project();
+        project.write("hunter2.txt", "A flame can burn.\n");
+        assert_eq!(index.sync(&project).unwrap().files, 3);
+        assert_eq!(ask(index, &project, None, "flame"), ["b.txt"]);
+    });
+}

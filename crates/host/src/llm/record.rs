@@ -103,16 +103,17 @@ fn in_order(turns: &BTreeMap<u32, Json>, redactor: &Redactor) -> Json {
     (1..=last).map(turn).collect()
 }
 
-/// Masks the texts of a turn. Token counts stay numbers, even if a secret has the same digits.
+/// Masks what a turn holds of a model. Numbers that `kb` or the provider counted stay, even if a secret has the same
+/// digits.
 fn masked(turn: &Json, redactor: &Redactor) -> Json {
     let mut turn = turn.clone();
-    for part in ["say", "calls", "output"] {
-        if let Some(part) = turn.get_mut(part) {
-            *part = redactor.mask_json(part);
-        }
-    }
     if let Some(message) = turn.pointer_mut("/error/message") {
         *message = redactor.mask_json(message);
+    }
+    let parts = turn.as_object_mut().into_iter().flatten();
+    for (_, part) in parts.filter(|(key, _)| !["error", "usage", "delayMs"].contains(&key.as_str()))
+    {
+        *part = redactor.mask_json(part);
     }
     turn
 }
@@ -238,5 +239,26 @@ fn literal(value: &Json) -> Json {
         }
         Json::Array(items) => items.iter().map(literal).collect(),
         plain => plain.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_turn_has_a_secret() {
+        let redactor = Redactor::default();
+        assert!(redactor.add("KEY", "swordfish-0815"));
+        // The value in hex, as a model can call a tool.
+        let hex = "73776f7264666973682d30383135";
+        let said = json!({
+            "say": hex, "calls": [{"tool": hex}], "given": [format!("{hex} 1")],
+            "error": {"status": 500, "message": hex}, "usage": {"prompt": 815},
+        });
+        let masked = masked(&said, &redactor);
+        assert!(!masked.to_string().contains(hex), "{masked}");
+        assert_eq!(masked["usage"], said["usage"]);
+        assert_eq!(masked["error"]["status"], 500);
     }
 }
