@@ -65,6 +65,11 @@ fn a_goal_becomes_a_plan_a_run_and_a_playbook() {
     let said = told(&scratch, &["--yes", "--save", "tests-for-tracker"]).code(0);
     let said = said.says(&["find", "write", "goal-check", "confidence  90 %", "goal complete"]);
     assert!(said.out.contains("goal-before passed"), "{}", said.out);
+    assert!(
+        said.out.contains("time        2s to ") && said.out.contains("(specialists)"),
+        "{}",
+        said.out
+    );
     // What no check read is told apart from what a gate has verified.
     let outputs = scratch.json(&["run", "output", "@last"]);
     let answer = outputs["answer"].as_str().unwrap();
@@ -261,4 +266,88 @@ fn a_goal_needs_a_team_and_words() {
     scratch.kb(&["do", " "]).code(2).says(&["the goal is empty"]);
     scratch.kb(&["do"]).code(2);
     Scratch::bare().kb(&["do", "anything"]).code(4).says(&["kb init"]);
+}
+
+/// A plan of four subtasks: the second one writes what the checks of the goal ask for.
+fn long(checks: &Value) -> Value {
+    let mut script = work();
+    let subtask = |id: &str, by: &str, needs: &str| json!({"id": id, "specialist": by, "task": format!("Do {id}"), "needs": [needs]});
+    let plan = &mut script["plan"][0]["output"];
+    plan["checks"] = checks.clone();
+    let subtasks = plan["subtasks"].as_array_mut().unwrap();
+    subtasks.push(subtask("document", "implementer", "write"));
+    subtasks.push(subtask("review", "researcher", "document"));
+    script["document"] = json!([
+        {"calls": [{"tool": "fs:write", "args": {"path": "docs.md", "content": "x\n"}}]},
+        {"output": {"created": ["docs.md"], "modified": [], "commands": [], "summary": "Wrote docs.md."}},
+    ]);
+    script["review"] = json!([{"output": {"files": [], "facts": [], "summary": "it is fine"}}]);
+    script
+}
+
+#[test]
+fn a_goal_that_is_reached_early_skips_the_rest() {
+    let scratch = project(&long(&json!([{"command": ["sh", TEST]}])));
+    let said = told(&scratch, &["--yes"]).code(0);
+    said.says(&[
+        "goal complete",
+        "stopped early: the checks of the goal hold after write; not run: document, review",
+    ]);
+    assert!(!scratch.has("docs.md"));
+    let outputs = scratch.json(&["run", "output", "@last"]);
+    let stopped = &outputs["stopped"];
+    assert_eq!(stopped["skipped"], json!(["document", "review"]), "{outputs}");
+    assert_eq!(stopped["evidence"][0]["verdict"], "passed");
+    let answer = outputs["answer"].as_str().unwrap();
+    assert!(!answer.contains("document") && answer.contains("- write: wrote it"), "{answer}");
+    // It is in the journal, without a model, and the record holds.
+    let events = scratch.kb(&["run", "events", "@last"]).code(0).events();
+    let of = |step: &str, kind: &str| {
+        events.iter().filter(|own| own["step"] == *step && own["type"] == *kind).count()
+    };
+    assert_eq!((of("goal-stop-write", "step:end"), of("document", "model:call")), (1, 0));
+    scratch.kb(&["run", "verify", "@last"]).code(0);
+}
+
+#[test]
+fn a_plan_goes_on_while_its_checks_prove_nothing_or_a_step_has_something_to_prove() {
+    // What held before the work does not stop it.
+    let scratch = project(&long(&json!([{"file": {"path": "src/progress-tracker.js"}}])));
+    told(&scratch, &["--yes"]).code(0).says(&["goal unchecked"]);
+    assert!(scratch.has("docs.md"));
+    // A check of its own that does not hold yet.
+    let mut script = long(&json!([{"command": ["sh", TEST]}]));
+    script["plan"][0]["output"]["subtasks"][2]["checks"] = json!([{"file": {"path": "docs.md"}}]);
+    let scratch = project(&script);
+    let said = told(&scratch, &["--yes"]).code(0);
+    assert!(scratch.has("docs.md") && !said.out.contains("stopped early"), "{}", said.out);
+}
+
+#[test]
+fn each_sentence_of_the_answer_has_its_source() {
+    let mut script = work();
+    script["write"][1]["output"]["summary"] = json!(format!("Created {TEST}. It is the best one."));
+    let scratch = project(&script);
+    let said = told(&scratch, &["--yes"]).code(0);
+    let digest = kb::value::Digest::of("grep -q ProgressTracker src/*.js\n").short(12);
+    said.says(&[
+        &format!("reliable  Created {TEST}. [write, {TEST} sha256:{digest}]"),
+        "uncertain It is the best one. [write]",
+        "uncertain it is in src [find]",
+    ]);
+}
+
+#[test]
+fn an_entry_of_the_faq_leads_to_its_playbook() {
+    let scratch = project(&work());
+    scratch.write(
+        ".kb/playbooks/cover.yml",
+        "schema: kb.playbook/1\nid: cover\nsteps:\n  - {id: a, run: \"true\"}\n",
+    );
+    let problem = "how do I raise the coverage of the parser";
+    let add = ["faq", problem, "--add", "Run `kb playbook run cover`."];
+    scratch.kb(&add).code(0);
+    let goal = "raise the coverage of the parser";
+    let said = scratch.kb(&["do", goal, "--plan", "--script", "script.json"]).code(0);
+    said.says(&["matched cover: ", "of the FAQ"]);
 }

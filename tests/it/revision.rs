@@ -130,3 +130,23 @@ fn a_killed_revision_goes_on_and_nothing_is_paid_twice() {
     scratch.kb(&from).code(0).says(&["goal complete"]);
     assert_eq!(runs(&scratch, "orchestrator").len(), 2);
 }
+
+#[test]
+fn a_revision_takes_a_suggestion_by_its_name() {
+    let mut named = script();
+    named["revise1"][0]["output"]["takes"] = json!({"step": "write", "action": "change_strategy"});
+    let scratch = project(&named);
+    run(&scratch, &["--yes"]).code(0).says(&["goal complete"]);
+    let takes = &revised(&scratch, "@last")[0]["takes"];
+    assert_eq!(takes, &json!({"step": "write", "action": "change_strategy"}));
+    scratch.kb(&["run", "show", "@last"]).code(0).says(&["(change_strategy for write)"]);
+    // One that nothing suggested is refused, and repaired.
+    let right = named["revise1"].clone();
+    named["revise1"][0]["output"]["takes"]["action"] = json!("delete_everything");
+    named["revise1_repair1"] = right;
+    let scratch = project(&named);
+    run(&scratch, &["--yes"]).code(0).says(&["repair 1 of 2", "goal complete"]);
+    let planner = runs(&scratch, "orchestrator")[0]["run"].as_str().unwrap().to_owned();
+    let prompt = scratch.kb(&["run", "logs", &planner, "revise1_repair1", "--prompts"]).code(0);
+    prompt.says(&["no failure suggests `delete_everything` for `write`"]);
+}

@@ -20,9 +20,21 @@ pub struct Answer {
     /// How sure the planner is that the plan reaches the goal, from 0 to 1.
     #[serde(default)]
     pub confidence: f64,
+    /// The suggestion of a failure report that the plan follows, if it replaces steps after a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<Taken>,
     /// What a person must say before there can be a plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+}
+
+/// A suggestion of a failure report, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The step that failed.
+    pub step: String,
+    /// The action that was suggested, such as `switch_specialist`.
+    pub action: String,
 }
 
 /// A task for one specialist.

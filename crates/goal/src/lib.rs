@@ -7,16 +7,23 @@
 
 mod answer;
 mod check;
+mod cited;
 mod literal;
+mod member;
 mod name;
+mod parts;
 mod playbook;
 mod revision;
 mod schema;
+mod stop;
 mod synthesis;
 
-pub use answer::{Answer, Subtask};
+pub use answer::{Answer, Subtask, Taken};
 pub use check::{FileGoal, GoalCheck};
+pub use cited::{CitedAnswer, CitedFile, Finding, Gap, Statement, Unread};
+pub use member::Member;
 pub use name::{plan_id, plan_name};
-pub use playbook::{AFTER, Goal, Member};
+pub use parts::AFTER;
+pub use playbook::Goal;
 pub use revision::{Earlier, revised};
 pub use schema::{MAX_CHECKS, MAX_SUBTASKS, answer_schema};

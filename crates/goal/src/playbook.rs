@@ -3,18 +3,15 @@
 use crate::answer::{Answer, Subtask};
 use crate::check::GoalCheck;
 use crate::literal::literal;
+use crate::member::Member;
 use crate::name::plan_name;
+use crate::parts::{AFTER, ANSWER, BEFORE};
+use crate::stop::{EarlyStop, STOPPED};
 use crate::synthesis::{answer, is_plain};
 use kb_base::value::{Json, JsonMap};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// The step that runs the checks of the goal before the work.
-pub(crate) const BEFORE: &str = "goal-before";
-/// The step that runs them after it.
-pub const AFTER: &str = "goal-check";
-/// The step that says what the subtasks found, by how far it was verified.
-pub(crate) const ANSWER: &str = "goal-answer";
 /// `complete` if a check of the goal did not hold before the work. That all hold after it is what the last gate says.
 const RESULT: &str = "{{ 'complete' if goal_before.output.checks | selectattr('verdict', 'equalto', 'passed') | list \
                       else 'unchecked' }}";
@@ -28,17 +25,6 @@ pub struct Goal<'a> {
     pub id: &'a str,
     /// The specialists that the plan may name.
     pub team: &'a [Member],
-}
-
-/// What the compilation knows of a specialist.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    /// The name in `specialist:` of a step.
-    pub id: String,
-    /// The capabilities that steps can name.
-    pub capabilities: Vec<String>,
-    /// Whether one of its tools can write files or run commands.
-    pub writes: bool,
 }
 
 impl Answer {
@@ -58,20 +44,31 @@ impl Answer {
         }
         let last = self.last_writer(goal.team);
         let known: BTreeSet<&str> = self.subtasks.iter().map(|subtask| &*subtask.id).collect();
+        let stops = if checked { EarlyStop::all_of(self, goal.team) } else { Vec::new() };
         for subtask in &self.subtasks {
             let writes = subtask.writes(goal.team);
             let demanded = last.filter(|last| last.id == subtask.id).map(|_| &*after);
-            steps.push(subtask.step(&known, writes, demanded.unwrap_or_default(), checked));
+            let mut step = subtask.step(&known, writes, demanded.unwrap_or_default(), checked);
+            if let Some(condition) = EarlyStop::condition(&stops, subtask) {
+                step["condition"] = json!(condition);
+            }
+            steps.push(step);
+            let own = stops.iter().filter(|stop| stop.after == subtask.id);
+            steps.extend(own.flat_map(|stop| stop.steps(&after)));
         }
         if checked {
-            steps.push(json!({
+            let mut check = json!({
                 "id": AFTER,
                 "name": "the checks of the goal",
                 "dependsOn": self.subtasks.iter().map(|subtask| &*subtask.id).collect::<Vec<_>>(),
                 "sandbox": "always",
                 "gate": after,
                 "verify": {"onInconclusive": "fail"},
-            }));
+            });
+            if !stops.is_empty() {
+                check["runIf"] = json!("noneFailed");
+            }
+            steps.push(check);
         }
         if self.subtasks.len() > 1 {
             steps.push(json!({
@@ -95,6 +92,9 @@ impl Answer {
         if self.subtasks.len() > 1 {
             playbook["outputs"]["answer"] = json!("{{goal_answer.output.answer}}");
         }
+        if !stops.is_empty() {
+            playbook["outputs"][STOPPED] = json!(EarlyStop::output(&stops));
+        }
         playbook
     }
 
@@ -108,7 +108,7 @@ impl Answer {
 }
 
 impl Subtask {
-    fn reads(&self, id: &str) -> bool {
+    pub(crate) fn reads(&self, id: &str) -> bool {
         self.needs.iter().chain(self.inputs.values()).any(|needed| needed == id)
     }
 

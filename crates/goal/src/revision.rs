@@ -1,7 +1,9 @@
 //! The playbook that replaces steps of a plan whose run failed.
 
 use crate::answer::{Answer, Subtask};
-use crate::playbook::{AFTER, ANSWER, BEFORE, Member};
+use crate::member::Member;
+use crate::parts::{AFTER, ANSWER, BEFORE};
+use crate::stop::{STOP, STOPPED};
 use crate::synthesis::answer;
 use kb_base::value::Json;
 use serde_json::json;
@@ -27,7 +29,9 @@ pub fn revised(earlier: Earlier<'_>, new: &Answer, id: &str, team: &[Member]) ->
     let kept = steps.iter().filter(own).filter(|step| earlier.finished.contains(id_of(step)));
     let mut all: Vec<Json> = kept.cloned().collect();
     let subtasks = new.subtasks.iter().map(|subtask| &*subtask.id);
-    let done = all.iter().map(|step| id_of(step).to_owned()).filter(|id| id != BEFORE);
+    // Gates and stops between the subtasks have found nothing that could be read.
+    let is_work = |step: &&Json| step.get("gate").is_none() && step["name"] != *STOP;
+    let done = all.iter().filter(is_work).map(|step| id_of(step).to_owned());
     let ids: Vec<String> = done.chain(subtasks.map(str::to_owned)).collect();
     let known: BTreeSet<&str> = ids.iter().map(|id| &**id).collect();
     let gate = named(AFTER).and_then(|step| step["gate"].as_array());
@@ -39,6 +43,10 @@ pub fn revised(earlier: Earlier<'_>, new: &Answer, id: &str, team: &[Member]) ->
         all.push(subtask.step(&known, subtask.writes(team), demanded, is_checked));
     }
     let mut playbook = earlier.playbook.clone();
+    // The stops of the steps that did not succeed are gone with them.
+    if let Some(outputs) = playbook["outputs"].as_object_mut() {
+        outputs.remove(STOPPED);
+    }
     if let Some(check) = named(AFTER) {
         let mut check = check.clone();
         check["dependsOn"] = json!(ids);

@@ -37,6 +37,15 @@ pub fn answer_schema(team: &[String]) -> Json {
             "subtasks": {"type": "array", "items": subtask, "maxItems": MAX_SUBTASKS},
             "checks": checks,
             "confidence": confidence,
+            "takes": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["step", "action"],
+                "properties": {
+                    "step": {"type": "string", "maxLength": 200},
+                    "action": {"type": "string", "maxLength": 100},
+                },
+            },
             "question": {"type": "string", "maxLength": 1000},
         },
     })

@@ -1,8 +1,9 @@
 //! `kb do`: from a sentence to a verified run.
 //!
 //! `call` has the arguments, `planning` makes the plan, `proposal` shows and runs it, `editing` takes it from the hands of
-//! a person, `revising` replaces steps after a failure, `matched` runs a playbook that matches the goal.
+//! a person, `answer` says what the run found, `revising` replaces steps after a failure, `matched` runs a playbook that matches the goal.
 
+mod answer;
 mod call;
 mod editing;
 mod matched;

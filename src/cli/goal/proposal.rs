@@ -1,11 +1,13 @@
 //! A plan before a person: shown, approved, run, and what its checks prove in the end.
 
+use super::answer::answered;
 use super::call::{Call, Spending};
 use crate::cli::exit::{CliError, CliResult, Exit};
 use crate::cli::render::table::plain;
+use crate::cli::render::time_range;
 use crate::cli::terminal::{DIM, GOOD, Terminal, WARNING, paint};
 use kb_base::value::Json;
-use kb_service::service::planning::{Draft, failed_plan};
+use kb_service::service::planning::{Draft, failed_plan, goal_answer};
 use kb_service::service::runs::Overrides;
 use kb_service::service::{self, GraphFormat};
 use serde_json::json;
@@ -105,7 +107,7 @@ impl Call {
             return Ok(());
         }
         let (outputs, _) = service::run_output(&self.project.context, run, None)?;
-        let text = match outputs.get("goal").and_then(Json::as_str) {
+        let mut text = match outputs.get("goal").and_then(Json::as_str) {
             Some("complete") => format!(
                 "{}: its checks pass, and not all of them did before the work\n",
                 paint(GOOD, "goal complete")
@@ -116,6 +118,9 @@ impl Call {
             ),
             _ => return Ok(()),
         };
+        if let Some(found) = goal_answer(&self.project.context, run)? {
+            text.push_str(&answered(&found));
+        }
         if self.args.display.json {
             terminal.err(&text)?
         } else {
@@ -139,10 +144,12 @@ impl Call {
         text.push('\n');
         text.push_str(&graph);
         text.push_str(&format!(
-            "\n{}  {:.0} %\n{}  {cost}\n",
+            "\n{}  {:.0} %\n{}  {cost}\n{}  {}\n",
             paint(DIM, "confidence"),
             draft.confidence * 100.0,
             paint(DIM, "cost      "),
+            paint(DIM, "time      "),
+            time_range(&view.time),
         ));
         if !draft.has_checks() {
             let none = "the plan has no checks of the goal: its result will be `unchecked`";
@@ -162,6 +169,7 @@ impl Call {
             "playbook": draft.text,
             "steps": view.steps,
             "cost": view.cost,
+            "time": view.time,
         }))
     }
 }

@@ -5,6 +5,7 @@ use super::warnings::warn;
 use crate::cli::asking::ask_param;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::plain;
+use crate::cli::render::time_range;
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use kb_base::value::json_text;
 use kb_service::service::{self, Environment, PlanView, PlannedStep, Project, Strength};
@@ -61,6 +62,9 @@ fn text(view: &PlanView) -> String {
         Some(cost) => {
             out.push_str(&format!("cost: ${:.4} to ${:.2}\n", cost.min_usd, cost.max_usd));
         }
+    }
+    if uses_models {
+        out.push_str(&format!("time: {}\n", time_range(&view.time)));
     }
     out
 }

@@ -32,7 +32,7 @@ pub(super) use assessment::is_judged;
 pub(super) use choice::renderer;
 pub(super) use event_line::{brief_args, check_text, evidence_text, line};
 pub(super) use foreign_text::{foreign_text, message_text};
-pub(super) use quantity::{bytes, run_time, spent, time, unproven};
+pub(super) use quantity::{bytes, run_time, spent, time, time_range, unproven};
 pub(super) use renderer::{Display, Renderer};
 pub(super) use run_summary::RunSummary;
 pub(super) use status::Status;

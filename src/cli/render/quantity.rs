@@ -3,6 +3,7 @@
 use crate::cli::terminal::{WARNING, paint};
 use kb_base::value::{Money, Timestamp, format_duration};
 use kb_core::wire::UsageView;
+use kb_service::service::TimeRange;
 use std::time::Duration;
 
 /// A number with thousands separators, such as `1,234,567`.
@@ -62,6 +63,12 @@ pub(super) fn clock(from: Timestamp, to: Timestamp) -> String {
 pub(super) fn rounded(duration: Duration) -> String {
     let seconds = duration.as_millis().div_ceil(1000).max(1) as u64;
     clock(Timestamp(0), Timestamp(seconds as i64 * 1000))
+}
+
+/// Estimated time such as `2s to 10m`.
+pub(in crate::cli) fn time_range(time: &TimeRange) -> String {
+    let text = |ms| rounded(Duration::from_millis(ms));
+    format!("{} to {} (specialists)", text(time.min_ms), text(time.max_ms))
 }
 
 /// A size such as `1,204 bytes`.

@@ -211,7 +211,18 @@ impl<'a> Simulation<'a> {
         let (run, planner) = (self.run.clone(), self.run.clone());
         let (reason, number, confidence) = ("another way".to_owned(), 1, 0.5);
         let (evidence, kept, removed, added) = Default::default();
-        PlanRevision { number, run, planner, reason, confidence, evidence, kept, removed, added }
+        PlanRevision {
+            number,
+            run,
+            planner,
+            reason,
+            confidence,
+            takes: None,
+            evidence,
+            kept,
+            removed,
+            added,
+        }
     }
 
     /// The turns are over: everything open is answered, people say yes, lease owners come back.

@@ -46,7 +46,7 @@ pub use items::{Item, Items};
 pub use join::{DependencyEnds, Join, affects_join, join};
 pub use keep::{Choice, Comparison, RerunReason, Version, choose, continues_child};
 pub use kept::{KeptItems, KeptResult, Preset};
-pub use plan_revision::{PlanRevision, StepFailure};
+pub use plan_revision::{PlanRevision, StepAction, StepFailure};
 pub use recovery::{RecoveryRow, backoff, table};
 pub use session::Session;
 pub use state::{Rejection, Rules, State};

@@ -17,6 +17,9 @@ pub struct PlanRevision {
     pub reason: String,
     /// How sure the planner was, from 0 to 1.
     pub confidence: f64,
+    /// The suggestion of a failure report that it follows: a failed step, and the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<StepAction>,
     /// The failures that the planner was told.
     pub evidence: Vec<StepFailure>,
     /// Steps whose results are kept.
@@ -34,4 +37,13 @@ pub struct StepFailure {
     pub step: String,
     /// The message of the failure, cut.
     pub message: String,
+}
+
+/// A suggestion of a failure report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepAction {
+    /// Name of the step instance that failed.
+    pub step: String,
+    /// The action that was suggested, such as `switch_specialist`.
+    pub action: String,
 }

@@ -47,7 +47,7 @@ pub use parts::{
     OutputView, PhaseView, RequestView, UsageView, change_kind_name,
 };
 pub use pass_view::PassView;
-pub use plan_revision_view::{PlanRevisionView, StepFailureView};
+pub use plan_revision_view::{PlanRevisionView, StepActionView, StepFailureView};
 pub use problem::Problem;
 pub use question_view::QuestionView;
 pub use recovery_view::RecoveryView;

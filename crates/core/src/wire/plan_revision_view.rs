@@ -18,6 +18,9 @@ pub struct PlanRevisionView {
     pub reason: String,
     /// How sure the planner was, from 0 to 1.
     pub confidence: f64,
+    /// The suggestion of a failure report that it follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub takes: Option<StepActionView>,
     /// The failures that the planner was told.
     pub evidence: Vec<StepFailureView>,
     /// Steps whose results are kept.
@@ -37,6 +40,15 @@ pub struct StepFailureView {
     pub message: String,
 }
 
+/// A suggestion of a failure report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StepActionView {
+    /// Name of the step instance that failed.
+    pub step: String,
+    /// The action that was suggested, such as `switch_specialist`.
+    pub action: String,
+}
+
 impl From<&PlanRevision> for PlanRevisionView {
     fn from(revision: &PlanRevision) -> PlanRevisionView {
         let failure = |failure: &StepFailure| StepFailureView {
@@ -49,6 +61,10 @@ impl From<&PlanRevision> for PlanRevisionView {
             planner: revision.planner.to_string(),
             reason: revision.reason.clone(),
             confidence: revision.confidence,
+            takes: revision
+                .takes
+                .as_ref()
+                .map(|own| StepActionView { step: own.step.clone(), action: own.action.clone() }),
             evidence: revision.evidence.iter().map(failure).collect(),
             kept: revision.kept.clone(),
             removed: revision.removed.clone(),

@@ -4,9 +4,11 @@
 //! parameters. Words are compared by their stems (English and Russian), then by their edit distance.
 
 use super::Project;
+use super::faq::list_faq;
 use kb_base::diagnostic::edit_distance;
 use kb_knowledge::stem;
 use kb_language::definition::Playbook;
+use kb_memory::{FaqEntry, State};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -33,6 +35,8 @@ const MIN_SCORE: f64 = 0.34;
 const CLEAR_SCORE: f64 = 0.75;
 /// Minimum lead over the next match.
 const CLEAR_LEAD: f64 = 0.1;
+/// Minimum number of words of a phrase that a question is searched for.
+const MIN_QUESTION: usize = 3;
 /// Maximum number of words of a phrase that are compared.
 const MAX_WORDS: usize = 200;
 
@@ -58,9 +62,17 @@ pub fn match_phrase(project: &Project, phrase: &str) -> Vec<Match> {
     found
 }
 
-/// The definition that a phrase asks for.
+/// The definition that a phrase asks for: by its triggers, or by an entry of the FAQ whose solution names it.
 pub fn choose(project: &Project, phrase: &str) -> Choice {
     let mut found = match_phrase(project, phrase);
+    for own in match_faq(project, phrase) {
+        match found.iter_mut().find(|known| known.id == own.id) {
+            Some(known) if known.score < own.score => *known = own,
+            Some(_) => {}
+            None => found.push(own),
+        }
+    }
+    found.sort_by(|a, b| b.score.total_cmp(&a.score));
     let Some(first) = found.first() else { return Choice::Nothing };
     let next = found.get(1).map_or(0.0, |next| next.score);
     if first.score >= CLEAR_SCORE && first.score - next >= CLEAR_LEAD {
@@ -68,6 +80,40 @@ pub fn choose(project: &Project, phrase: &str) -> Choice {
     } else {
         Choice::Unclear(found)
     }
+}
+
+/// Playbooks that the solution of an entry of the FAQ names in backticks, `ID` or `kb playbook run ID`, by how well the
+/// phrase matches the problem of the entry. Only entries of people, and those that were confirmed, count. A memory that cannot be read has none.
+fn match_faq(project: &Project, phrase: &str) -> Vec<Match> {
+    let (goal, phrase) = (phrase, words(phrase));
+    let entries = list_faq(&project.context.environment).unwrap_or_default();
+    let usable = |entry: &&FaqEntry| match entry.state {
+        State::Verified | State::Shared => true,
+        State::Candidate => entry.created_by == "user",
+        State::Stale | State::Conflicted | State::Archived | State::Forgotten => false,
+    };
+    let found = entries.iter().filter(usable).filter_map(|entry| {
+        let scored = asked(&phrase, goal, &entry.problem);
+        let quoted = entry.solution.split('`').skip(1).step_by(2);
+        let ids = quoted.map(|text| text.trim_start_matches("kb playbook run ").trim());
+        let playbook = ids.filter_map(|id| project.catalog.playbooks.get(id)).next()?;
+        (scored.score >= MIN_SCORE).then(|| Match {
+            id: playbook.id.to_string(),
+            name: playbook.name.clone(),
+            trigger: entry.problem.clone(),
+            score: scored.score,
+            params: BTreeMap::new(),
+            why: format!("entry `{}` of the FAQ: {}", entry.id, scored.why),
+        })
+    });
+    found.collect()
+}
+
+/// How well a phrase matches a question, which may have more words around it.
+fn asked(phrase: &[Word], text: &str, problem: &str) -> Scored {
+    let scored = Scored::of(phrase, problem);
+    let around = Scored::of(&words(problem), text);
+    if phrase.len() >= MIN_QUESTION && around.is_better(&scored) { around } else { scored }
 }
 
 fn best(playbook: &Playbook, phrase: &[Word]) -> Option<Match> {

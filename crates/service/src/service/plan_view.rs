@@ -28,6 +28,8 @@ pub struct PlanView {
     pub critical_path: Vec<String>,
     /// Estimate of the model cost; null if a price is unknown.
     pub cost: Option<CostRange>,
+    /// Estimate of the time of its specialists.
+    pub time: TimeRange,
 }
 
 /// A step of the plan.
@@ -103,6 +105,17 @@ pub struct CostRange {
     pub max_usd: f64,
 }
 
+/// Estimated time of the specialists on the longest chain of dependencies: from one short response of each to the time
+/// limits of all attempts that their gates allow. Commands, waits and people come in addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TimeRange {
+    /// Minimum in milliseconds.
+    pub min_ms: u64,
+    /// Maximum in milliseconds.
+    pub max_ms: u64,
+}
+
 /// The models of a definition and what they may cost, whatever its parameters are.
 #[derive(Debug, Clone, Default)]
 pub struct PlanModels {
@@ -152,6 +165,7 @@ pub fn plan_view(
         steps,
         critical_path: chain.iter().map(|ix| plan.step(*ix).step.id.to_string()).collect(),
         cost: cost(&plan, &may_skip, &tiers),
+        time: time(&plan, &may_skip),
     })
 }
 
@@ -247,6 +261,25 @@ fn cost(plan: &Plan, may_skip: &[bool], tiers: &Tiers) -> Option<CostRange> {
         range.max_usd += calls * dollars((MAX_TOKENS.0, answer));
     }
     Some(range)
+}
+
+/// Assumed time of a short response, in milliseconds.
+const SHORT_RESPONSE: u64 = 1_000;
+
+fn time(plan: &Plan, may_skip: &[bool]) -> TimeRange {
+    let of = |ix: StepIx| {
+        let planned = plan.step(ix);
+        let Some(specialist) = planned.specialist.as_deref() else { return (0, 0) };
+        let limit = planned.step.details().timeout.attempt.unwrap_or(specialist.limits.timeout);
+        let reworks = planned.step.verify().map_or(0, |verify| verify.max_reworks);
+        let most = (limit.as_millis() as u64).saturating_mul(u64::from(reworks) + 1);
+        (if may_skip[ix.at()] { 0 } else { SHORT_RESPONSE }, most)
+    };
+    let longest = |weight: &dyn Fn(StepIx) -> u64| {
+        let chain = plan.critical_path(weight);
+        chain.into_iter().map(weight).fold(0, u64::saturating_add)
+    };
+    TimeRange { min_ms: longest(&|ix| of(ix).0), max_ms: longest(&|ix| of(ix).1) }
 }
 
 /// The scope before the run: parameters only.

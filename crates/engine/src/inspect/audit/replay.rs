@@ -1,35 +1,12 @@
-//! Recomputes the verdicts of a run from its recorded observations.
+//! The verdicts of a run, compared with those that its recorded observations give.
 
 use super::{Audit, Frozen};
-use crate::engine::Payloads;
+use crate::inspect::replay::{Judgement, Reading, replay};
 use crate::journal::Journal;
 use kb_base::diagnostic::Code;
-use kb_base::value::Json;
-use kb_core::evidence::{Payload, Record, ToolTrace, Verification};
-use kb_core::run::{Event, InstanceIx};
-use kb_core::verify::{Basis, ParsedGate};
-use kb_language::plan::Plan;
-use std::collections::BTreeMap;
+use kb_core::evidence::Verification;
+use kb_core::run::Event;
 use std::sync::Arc;
-
-/// State of a step instance during the replay. It does not share code with the state machine that
-/// drives runs, so that a mistake there is not repeated here.
-#[derive(Default, Clone)]
-struct InstanceState {
-    step: usize,
-    name: String,
-    output: Option<Payload>,
-    calls: ToolTrace,
-    observed: Option<Payload>,
-}
-
-/// Replays the events of a run and recomputes each verdict.
-struct Replay<'a> {
-    plan: Arc<Plan>,
-    payloads: Payloads,
-    states: BTreeMap<InstanceIx, InstanceState>,
-    audit: &'a mut Audit,
-}
 
 impl Audit {
     pub(super) fn verdicts(
@@ -45,124 +22,29 @@ impl Audit {
                 return self.fault(Code::RECORD_INCONSISTENT, None, message);
             }
         };
-        let steps = plan.steps().iter().enumerate().map(|(step, planned)| {
-            let name = planned.step.id.to_string();
-            (InstanceIx(step as u32), InstanceState { step, name, ..InstanceState::default() })
-        });
-        let states = steps.collect();
-        let journal: Arc<dyn Journal> = journal.clone();
-        let mut replay = Replay { plan, payloads: Payloads::new(journal), states, audit: self };
-        events.iter().for_each(|(seq, event)| replay.apply(*seq, event));
-    }
-}
-
-impl Replay<'_> {
-    fn apply(&mut self, seq: u64, event: &Event) {
-        match event {
-            Event::Expanded { instance, first, keys, .. } => self.expand(*instance, *first, keys),
-            Event::Recorded { instance, record, .. } => {
-                let Some(state) = self.states.get_mut(instance) else { return };
-                match &**record {
-                    Record::ToolResult { invocation, .. } => state.calls.push(invocation.clone()),
-                    Record::CacheHit(hit) => state.calls.take(&hit.trace),
-                    Record::Observed { basis } => state.observed = Some(basis.clone()),
-                    _ => {}
-                }
-            }
-            Event::AttemptEnded { instance, output, .. } => {
-                if let Some(state) = self.states.get_mut(instance) {
-                    state.output.clone_from(output);
-                    state.observed = None;
-                    state.calls.end_attempt();
-                }
-            }
-            Event::RunResumed { in_flight, .. } => {
-                for ix in in_flight {
-                    self.states.entry(*ix).and_modify(|state| state.calls.interrupt());
-                }
-            }
-            Event::Judged { instance, verification, .. } => {
-                self.judged(seq, *instance, verification);
-            }
-            Event::PassEnded { instance, .. } => {
-                let Some(state) = self.states.get_mut(instance) else { return };
-                let step = &self.plan.steps()[state.step].step;
-                if !step.details().keeps_evidence_of_passes() {
-                    state.calls.clear();
-                }
-            }
-            Event::Ended { instance, .. } => self.forget(*instance),
-            Event::Reset { closure, .. } | Event::SentBack { closure, .. } => {
-                closure.iter().for_each(|ix| self.forget(*ix))
-            }
-            _ => {}
-        }
+        let events = events.iter().map(|(seq, event)| (*seq, event));
+        replay(journal, plan, events, Reading::Same, &mut |judgement| self.compare(judgement));
     }
 
-    fn expand(&mut self, parent: InstanceIx, first: InstanceIx, keys: &[String]) {
-        let Some(InstanceState { step, name, .. }) = self.states.get(&parent).cloned() else {
-            return;
-        };
-        for (ix, key) in (first.0..).map(InstanceIx).zip(keys) {
-            let name = format!("{name}[{key}]");
-            self.states.insert(ix, InstanceState { step, name, ..InstanceState::default() });
-        }
-    }
-
-    fn forget(&mut self, ix: InstanceIx) {
-        if let Some(state) = self.states.get_mut(&ix) {
-            state.calls.clear();
-            (state.output, state.observed) = (None, None);
-        }
-    }
-
-    fn judged(&mut self, seq: u64, ix: InstanceIx, recorded: &Verification) {
-        let Some(state) = self.states.get_mut(&ix) else { return };
-        let Some(observed) = state.observed.take() else {
-            self.audit.without_basis += 1;
-            return;
-        };
-        let state = state.clone();
-        let name = &state.name;
-        match self.recompute(&state, &observed) {
-            Ok(again) if is_same(&again, recorded) => self.audit.verdicts += 1,
-            Ok(again) => {
+    fn compare(&mut self, judgement: Judgement<'_>) {
+        let Judgement { seq, name, recorded, again } = judgement;
+        match again {
+            None => self.without_basis += 1,
+            Some(Ok(again)) if is_same(&again, recorded) => self.verdicts += 1,
+            Some(Ok(again)) => {
                 let message = format!(
                     "the verdict on `{name}` is recorded as {}, but the recorded observations give {}{}",
                     recorded.verdict,
                     again.verdict,
                     again.reason.map(|reason| format!(": {reason}")).unwrap_or_default(),
                 );
-                self.audit.fault(Code::VERDICT_DIFFERS, Some(seq), message);
+                self.fault(Code::VERDICT_DIFFERS, Some(seq), message);
             }
-            Err(reason) => {
+            Some(Err(reason)) => {
                 let message = format!("the verdict on `{name}` cannot be recomputed: {reason}");
-                self.audit.fault(Code::VERDICT_DIFFERS, Some(seq), message);
+                self.fault(Code::VERDICT_DIFFERS, Some(seq), message);
             }
         }
-    }
-
-    /// The verdict that the recorded observations give.
-    fn recompute(&self, state: &InstanceState, observed: &Payload) -> Result<Verification, String> {
-        let load = |payload: &Payload| self.payloads.load(payload).map_err(|e| e.to_string());
-        let basis: Basis = serde_json::from_value((*load(observed)?).clone())
-            .map_err(|error| format!("the recorded observations cannot be read: {error}"))?;
-        let output = match &state.output {
-            Some(output) => load(output)?,
-            None => Arc::new(Json::Null),
-        };
-        let step = &self.plan.steps()[state.step].step;
-        let calls = state.calls.invocations().to_vec();
-        let (gate, observations) = basis
-            .restore(
-                output,
-                step.details().output_schema.clone(),
-                step.checks(),
-                calls,
-                self.plan.tools().clone(),
-            )
-            .map_err(|incomplete| incomplete.to_string())?;
-        Ok(ParsedGate::of(gate).examine(&observations).verdict())
     }
 }
 

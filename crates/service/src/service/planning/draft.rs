@@ -66,12 +66,14 @@ impl Draft {
         let id = plan_id(&failed.goal, &of("plan"));
         let text = format!("{HEAD}{}", of(&id));
         let confidence = answer.least_confidence();
+        let takes = failed.taken(answer.takes.as_ref())?;
         let revision = PlanRevision {
             number: failed.number,
             run: failed.run,
             planner,
             reason: answer.summary.clone(),
             confidence,
+            takes,
             evidence: failed.evidence,
             kept: Vec::new(),
             removed: Vec::new(),

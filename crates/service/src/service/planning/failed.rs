@@ -1,10 +1,13 @@
 //! A plan whose run failed, as a planner is told about it.
 
 use crate::service::{Project, ServiceError, run_output, show_run};
-use kb_base::value::{Json, JsonMap, RunId};
-use kb_core::run::{RunStatus, StepFailure, StepStatus};
+use kb_base::diagnostic::Code;
+use kb_base::value::{Failure, Json, JsonMap, RunId};
+use kb_core::run::{RunStatus, StepAction, StepFailure, StepStatus};
 use kb_core::wire::{InstanceView, RunView};
 use kb_engine::inspect::{Frozen, FrozenFile, FrozenRole};
+use kb_engine::journal::Journal;
+use kb_goal::Taken;
 use kb_language::definition::load_value;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -27,6 +30,8 @@ pub struct FailedPlan {
     pub number: u32,
     /// What failed.
     pub evidence: Vec<StepFailure>,
+    /// What the failures suggest.
+    suggested: Vec<StepAction>,
     /// The JSON form of its text, with the edits of a person.
     pub(super) playbook: Json,
     /// The steps that succeeded or were skipped.
@@ -43,18 +48,7 @@ pub fn failed_plan(project: &Project, run: &str) -> Result<Option<FailedPlan>, S
     }
     let Ok(run) = RunId::new(&view.run) else { return Ok(None) };
     let journal = project.context.journal(Default::default())?;
-    let frozen = Frozen::of_run(&*journal, &run)?;
-    let own = |file: &&FrozenFile| {
-        matches!(file.role, FrozenRole::Playbook) && file.text.starts_with(HEAD)
-    };
-    let Some(file) = frozen.files.iter().find(own) else { return Ok(None) };
-    let Some(playbook) = load_value(&file.path, file.text.as_bytes()).0.map(|read| read.value)
-    else {
-        return Ok(None);
-    };
-    if playbook["id"] != *frozen.definition.as_str() {
-        return Ok(None);
-    }
+    let Some(playbook) = plan_of(&*journal, &run)? else { return Ok(None) };
     let number = view.base.as_ref().and_then(|base| base.revision.as_ref());
     let number = number.map_or(1, |revision| revision.number + 1);
     let goal = playbook["description"].as_str().unwrap_or_default().to_owned();
@@ -68,7 +62,43 @@ pub fn failed_plan(project: &Project, run: &str) -> Result<Option<FailedPlan>, S
         Some(StepFailure { step: step.instance.clone(), message })
     });
     let evidence = evidence.collect();
-    Ok(Some(FailedPlan { run, goal, number, evidence, playbook, finished, report }))
+    let suggested = view.steps.iter().flat_map(|step| {
+        let hints = step.error.iter().flat_map(|error| &error.suggested_next);
+        hints.map(|hint| StepAction {
+            step: step.instance.clone(),
+            action: json!(hint.action).as_str().unwrap_or_default().to_owned(),
+        })
+    });
+    let suggested = suggested.collect();
+    Ok(Some(FailedPlan { run, goal, number, evidence, suggested, playbook, finished, report }))
+}
+
+/// The JSON form of the playbook of a run, if `kb do` wrote it.
+pub(super) fn plan_of(journal: &dyn Journal, run: &RunId) -> Result<Option<Json>, ServiceError> {
+    let frozen = Frozen::of_run(journal, run)?;
+    let own = |file: &&FrozenFile| {
+        matches!(file.role, FrozenRole::Playbook) && file.text.starts_with(HEAD)
+    };
+    let Some(file) = frozen.files.iter().find(own) else { return Ok(None) };
+    let read = load_value(&file.path, file.text.as_bytes()).0.map(|read| read.value);
+    Ok(read.filter(|playbook| playbook["id"] == *frozen.definition.as_str()))
+}
+
+impl FailedPlan {
+    /// The suggestion that an answer takes, which must be one of those that the planner was told.
+    pub(super) fn taken(&self, takes: Option<&Taken>) -> Result<Option<StepAction>, ServiceError> {
+        let Some(Taken { step, action }) = takes else { return Ok(None) };
+        let is_it = |own: &&StepAction| own.step == *step && own.action == *action;
+        if let Some(found) = self.suggested.iter().find(is_it) {
+            return Ok(Some(found.clone()));
+        }
+        let known = self.suggested.iter().map(|own| format!("`{}` for `{}`", own.action, own.step));
+        let known: Vec<String> = known.collect();
+        let message = format!("no failure suggests `{action}` for `{step}`");
+        let failure = Failure::new(Code::PLAN_UNUSABLE, message);
+        let help = format!("take one of these, or leave `takes` out: {}", known.join(", "));
+        Err(ServiceError::refused(failure.help(help)))
+    }
 }
 
 fn report(project: &Project, view: &RunView) -> Json {

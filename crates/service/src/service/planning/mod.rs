@@ -6,6 +6,7 @@
 //! If that run fails, a planner is asked for other steps ([`failed_plan`]): the new plan is a run of its own, which keeps
 //! the results of the first one and records why it was revised. Start at [`plan`] and [`read_plan`].
 
+mod answer;
 mod draft;
 mod failed;
 mod planner;
@@ -13,8 +14,10 @@ mod reading;
 mod survey;
 mod team;
 
+pub use answer::{GoalAnswer, goal_answer};
 pub use draft::{Draft, require_free};
 pub use failed::{FailedPlan, failed_plan};
+pub use kb_goal::Statement;
 pub use planner::{
     MAX_REVISIONS, PlanRequest, Revision, continue_plan, open_plan, plan, revising_plan,
 };
