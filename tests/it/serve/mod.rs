@@ -11,7 +11,6 @@ mod damaged;
 mod disks;
 mod events;
 mod faults;
-mod goals;
 mod kills;
 mod mcp_http;
 mod memory;

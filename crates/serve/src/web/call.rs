@@ -96,12 +96,7 @@ impl Call {
     /// The project with a run, and the row of the run. `run` of the path is an id; prefixes and `@last`
     /// are for people.
     pub fn run(&self) -> Result<(Arc<WebProject>, RunRow), Problem> {
-        self.run_of("run")
-    }
-
-    /// The same for another parameter of the path.
-    pub fn run_of(&self, param: &str) -> Result<(Arc<WebProject>, RunRow), Problem> {
-        let name = self.path(param);
+        let name = self.path("run");
         let unknown = || {
             Problem::new(
                 StatusCode::NOT_FOUND,

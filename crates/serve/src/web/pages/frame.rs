@@ -10,9 +10,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The pages of the navigation: name and path.
-const PAGES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 6] = [
     ("Runs", "/"),
-    ("Goals", "/goals"),
     ("Inbox", "/inbox"),
     ("Triggers", "/triggers"),
     ("Playbooks", "/playbooks"),

@@ -24,8 +24,6 @@ const TEMPLATES: &[(&str, &str)] = templates![
     "queued.html",
     "run.html",
     "step.html",
-    "goals.html",
-    "goal.html",
     "inbox.html",
     "triggers.html",
     "playbooks.html",

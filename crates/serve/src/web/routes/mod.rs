@@ -3,7 +3,6 @@
 mod artifacts;
 mod asks;
 mod commands;
-mod goals;
 mod hooks;
 mod login;
 mod logs;
@@ -25,7 +24,6 @@ pub static ROUTE_GROUPS: &[&[Route]] = &[
     runs::ROUTES,
     artifacts::ROUTES,
     commands::ROUTES,
-    goals::ROUTES,
     streams::ROUTES,
     asks::ROUTES,
     playbooks::ROUTES,
