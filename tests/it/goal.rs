@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 pub(crate) const GOAL: &str = "add tests for ProgressTracker";
-const TEST: &str = "test/progress.test.sh";
+pub(crate) const TEST: &str = "test/progress.test.sh";
 
 /// A project with the specialists of `kb init`, a class, and this script.
 pub(crate) fn project(script: &Value) -> Scratch {
@@ -18,12 +18,12 @@ pub(crate) fn project(script: &Value) -> Scratch {
     scratch
 }
 
-fn with_plan(plan: &Value) -> Scratch {
+pub(crate) fn with_plan(plan: &Value) -> Scratch {
     project(&json!({"plan": [{"output": plan}]}))
 }
 
 /// A plan of a researcher and an implementer, proven by the new test.
-fn plan() -> Value {
+pub(crate) fn plan() -> Value {
     json!({
         "summary": "find it, then write its tests",
         "confidence": 0.9,
@@ -46,7 +46,7 @@ pub(crate) fn work() -> Value {
     })
 }
 
-fn told(scratch: &Scratch, args: &[&str]) -> Said {
+pub(crate) fn told(scratch: &Scratch, args: &[&str]) -> Said {
     let all = [&["do", GOAL, "--script", "script.json"], args].concat();
     scratch.kb(&all)
 }

@@ -150,3 +150,22 @@ fn a_revision_takes_a_suggestion_by_its_name() {
     let prompt = scratch.kb(&["run", "logs", &planner, "revise1_repair1", "--prompts"]).code(0);
     prompt.says(&["no failure suggests `delete_everything` for `write`"]);
 }
+
+#[test]
+fn a_revision_has_only_the_share_of_the_planner() {
+    let scratch = project(&script());
+    scratch.write(".kb/kb.config.yml", "orchestrator: {maxRevisions: 0}\n");
+    run(&scratch, &["--yes"]).code(1);
+    let all = scratch.json(&["run", "list", "--json"]);
+    let failed = all.as_array().unwrap().iter().find(|run| run["status"] == "failed").unwrap();
+    let model =
+        "{endpoint: \"http://127.0.0.1:9/v1\", model: m, price: {input: 1000, output: 1000}}";
+    let settings = format!(
+        "llm: {{tiers: {{large: {model}}}}}\norchestrator: {{escalation: {{budgetAllocation: {{orchestrator: 5}}}}}}\n"
+    );
+    scratch.write(".kb/kb.config.yml", &settings);
+    let from = ["do", "--from", failed["run"].as_str().unwrap(), "--yes", "--budget", "20"];
+    let said = scratch.kb(&from).code(3);
+    said.says(&["the budget of $1.00 of the share of `orchestrator` is used up"]);
+    assert_eq!(runs(&scratch, "orchestrator")[0]["usage"]["modelCalls"], 0);
+}

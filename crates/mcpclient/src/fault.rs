@@ -27,8 +27,6 @@ pub enum Fault {
     Broken(String),
     /// It answered a request with an error: the method, the code and the text.
     Refused(&'static str, i64, String),
-    /// It asks for something in the call that no person has answered.
-    Unanswered,
     /// The tool says that the call failed.
     CallFailed(String),
     /// The result is larger than this number of bytes.
@@ -95,11 +93,6 @@ impl Fault {
             }
             Fault::CallFailed(text) => {
                 let message = format!("the MCP server `{server}` says: {}", one_line(text, SHOWN));
-                Failure::new(Code::MCP_CALL_FAILED, message)
-            }
-            Fault::Unanswered => {
-                let message =
-                    format!("the MCP server `{server}` asks a person, and no person answered");
                 Failure::new(Code::MCP_CALL_FAILED, message)
             }
             Fault::TooLarge(limit) => {

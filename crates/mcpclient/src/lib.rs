@@ -5,9 +5,7 @@
 //! text. This module decides neither where a server runs nor what may be called. Start at
 //! [`Connection::open`].
 
-mod call_talk;
 mod connection;
-mod elicitation;
 mod era;
 mod fault;
 mod handshake;
@@ -18,7 +16,5 @@ mod replies;
 mod server;
 mod sse;
 
-pub use call_talk::{CallTalk, ElicitationReply};
 pub use connection::{Connection, ServerReach, ServerStart};
-pub use elicitation::Elicitation;
 pub use fault::Fault;

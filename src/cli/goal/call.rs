@@ -5,7 +5,7 @@ use crate::cli::exit::{CliError, Exit};
 use crate::cli::playbook::dollars;
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::Terminal;
-use kb_base::value::{Money, RunLimits};
+use kb_base::value::{Money, RunId, RunLimits};
 use kb_service::service::runs::{Overrides, Prepared};
 use kb_service::service::{Project, ServiceError};
 use std::path::PathBuf;
@@ -49,8 +49,18 @@ pub(in crate::cli) struct Args {
     /// Use this model for the planner and all specialists
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
+    /// Run this text of the plan, which a person has approved in `kb serve`
+    #[arg(long, value_name = "FILE", requires = "from", hide = true)]
+    pub(super) approved: Option<PathBuf>,
+    /// Id of the run that is started: with a goal, of the planning run
+    #[arg(long, value_name = "ID", hide = true, value_parser = run_id)]
+    pub(super) run_id: Option<RunId>,
     #[command(flatten)]
     pub(super) display: DisplayArgs,
+}
+
+fn run_id(text: &str) -> Result<RunId, String> {
+    RunId::new(text).map_err(|error| error.to_string())
 }
 
 /// What was spent, and may be.

@@ -55,8 +55,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         let run = match from.take() {
             Some(run) => run,
             None => match open_plan(&call.project, &goal)? {
-                Some(run) => run,
-                None => match call.plan(&goal, (None, None), &mut spending, terminal)? {
+                Some(run) if call.args.run_id.is_none() => run,
+                Some(_) | None => match call.plan(&goal, (None, None), &mut spending, terminal)? {
                     Ok(run) => run,
                     Err(exit) => return Ok(exit),
                 },

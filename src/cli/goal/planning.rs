@@ -27,10 +27,12 @@ impl Call {
         spending: &mut Spending,
         terminal: &mut Terminal,
     ) -> Result<Result<String, Exit>, CliError> {
+        let is_first = revision.is_none() && failed.is_none();
         let request = PlanRequest {
             goal: goal.to_owned(),
             revision,
             failed,
+            run: self.args.run_id.clone().filter(|_| is_first),
             script: self.args.script.clone(),
             overrides: self.overrides(spending),
         };

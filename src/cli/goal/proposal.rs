@@ -25,6 +25,13 @@ impl Call {
             Some(id) if draft.revision.is_none() => draft.named(id)?,
             Some(_) | None => draft,
         };
+        // A revision after the run is another plan, which no person has approved yet.
+        let approved =
+            self.args.approved.as_ref().filter(|_| self.args.from.as_deref() == Some(run));
+        let approved = approved.map(std::fs::read_to_string).transpose()?;
+        if let Some(text) = approved.as_ref().filter(|text| **text != draft.text) {
+            draft = draft.edited(text.clone())?;
+        }
         let overrides = self.overrides(spending);
         if self.args.plan && self.args.display.json {
             terminal.json(&self.json(&draft, run, &overrides)?)?;
@@ -40,7 +47,7 @@ impl Call {
             terminal.note(&format!("run it: {} do --from {run} --yes\n", self.program))?;
             return Ok(Exit::Done);
         }
-        let is_approved = self.args.yes && !draft.is_unsure();
+        let is_approved = approved.is_some() || (self.args.yes && !draft.is_unsure());
         if !is_approved && !self.can_ask(terminal) {
             let why = if self.args.yes { "its confidence is low" } else { "no person approved it" };
             let again = format!("{} do --from {run}", self.program);
@@ -55,7 +62,8 @@ impl Call {
             };
         }
         let path = draft.path.clone();
-        let started = draft.begin(self.args.script.clone(), overrides);
+        let id = self.args.run_id.clone().filter(|_| approved.is_some());
+        let started = draft.begin(self.args.script.clone(), overrides, id);
         let (exit, run) = self.drive(started, false, terminal)?;
         terminal.note(&format!("the plan is in {}\n", plain(&path)))?;
         self.conclude(&run, exit, terminal)?;

@@ -11,6 +11,7 @@ mod damaged;
 mod disks;
 mod events;
 mod faults;
+mod goals;
 mod kills;
 mod mcp_http;
 mod memory;

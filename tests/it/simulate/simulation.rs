@@ -688,7 +688,6 @@ impl<'a> Simulation<'a> {
                 tool: "fs:write".into(),
                 args_hash,
                 code: Default::default(),
-                asks_input: false,
             },
         };
         let wait = Wait::Person(Box::new(Question::about_call("may it?".into(), call)));

@@ -46,7 +46,6 @@ mod tracked_files;
 mod walk;
 mod watch;
 mod watch_rules;
-mod whole_file;
 mod work_trees;
 mod write_target;
 mod writing;

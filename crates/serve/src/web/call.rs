@@ -96,7 +96,12 @@ impl Call {
     /// The project with a run, and the row of the run. `run` of the path is an id; prefixes and `@last`
     /// are for people.
     pub fn run(&self) -> Result<(Arc<WebProject>, RunRow), Problem> {
-        let name = self.path("run");
+        self.run_of("run")
+    }
+
+    /// The same for another parameter of the path.
+    pub fn run_of(&self, param: &str) -> Result<(Arc<WebProject>, RunRow), Problem> {
+        let name = self.path(param);
         let unknown = || {
             Problem::new(
                 StatusCode::NOT_FOUND,

@@ -82,7 +82,8 @@ pub fn choose(project: &Project, phrase: &str) -> Choice {
     }
 }
 
-/// Playbooks that the solution of an entry of the FAQ names in backticks, `ID` or `kb playbook run ID`, by how well the
+/// Playbooks that the solution of an entry of the FAQ names in backticks, `ID` or `kb playbook run ID`, where a plan of
+/// `kb do` is the playbook that was made of it, by how well the
 /// phrase matches the problem of the entry. Only entries of people, and those that were confirmed, count. A memory that cannot be read has none.
 fn match_faq(project: &Project, phrase: &str) -> Vec<Match> {
     let (goal, phrase) = (phrase, words(phrase));
@@ -95,7 +96,10 @@ fn match_faq(project: &Project, phrase: &str) -> Vec<Match> {
     let found = entries.iter().filter(usable).filter_map(|entry| {
         let scored = asked(&phrase, goal, &entry.problem);
         let quoted = entry.solution.split('`').skip(1).step_by(2);
-        let ids = quoted.map(|text| text.trim_start_matches("kb playbook run ").trim());
+        let ids = quoted.map(|text| {
+            let name = text.trim_start_matches("kb playbook run ").trim();
+            name.strip_prefix(".kb/plans/").map_or(name, |file| file.trim_end_matches(".yml"))
+        });
         let playbook = ids.filter_map(|id| project.catalog.playbooks.get(id)).next()?;
         (scored.score >= MIN_SCORE).then(|| Match {
             id: playbook.id.to_string(),

@@ -8,6 +8,7 @@ use kb_host::llm::Tiers;
 use kb_language::definition::{Check, RunIf, Specialist, Step, TaskText};
 use kb_language::expression::{Root, Scope, Strength};
 use kb_language::plan::{ConfinedAhead, Plan, StepIx};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -96,7 +97,7 @@ pub struct Prompt {
 }
 
 /// Estimated cost: from one short response for each step to all calls that the limits allow.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CostRange {
     /// Minimum in US dollars.
@@ -107,7 +108,7 @@ pub struct CostRange {
 
 /// Estimated time of the specialists on the longest chain of dependencies: from one short response of each to the time
 /// limits of all attempts that their gates allow. Commands, waits and people come in addition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TimeRange {
     /// Minimum in milliseconds.

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The pages of the navigation: name and path.
-const PAGES: [(&str, &str); 6] = [
+const PAGES: [(&str, &str); 7] = [
     ("Runs", "/"),
+    ("Goals", "/goals"),
     ("Inbox", "/inbox"),
     ("Triggers", "/triggers"),
     ("Playbooks", "/playbooks"),

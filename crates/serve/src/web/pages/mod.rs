@@ -9,6 +9,7 @@ mod changed_files;
 mod form_fields;
 mod format;
 mod frame;
+mod goals;
 mod graph;
 mod inbox;
 mod layout;
@@ -23,6 +24,7 @@ mod timeline;
 mod triggers;
 
 pub(super) use frame::problem;
+pub(super) use goals::{goal, goals};
 pub(super) use inbox::inbox;
 pub(super) use memory::memory;
 pub(super) use playbooks::{playbook, playbooks};

@@ -2,6 +2,7 @@
 
 use super::format::{anchor, duration_or_dash, part, short};
 use super::frame::{self, find_run};
+use super::goals;
 use super::graph::graph;
 use super::runs::{RunLine, started_by, tolerated};
 use super::step::{self, StepPanel};
@@ -62,6 +63,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
             json!({"step": step.instance, "text": text, "anchor": anchor(&id, &step.instance)})
         })
         .collect();
+    let revision = view.base.as_ref().and_then(|base| base.revision.as_ref());
     let content = json!({
         "run": line,
         // What follows is read from here on.
@@ -78,6 +80,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         "again": again(chosen.filter(|_| may && ended), changed),
         "questions": questions,
         "outputs": ended.then(|| step::output(&project, &id, None)).flatten(),
+        "goal": ended.then(|| goals::of_run(&project.shared.context, &id, revision)).flatten(),
         "definition": definition,
         "artifacts": artifacts(&project, &id),
         "tabs": {"graph": tab("graph"), "timeline": tab("timeline")},

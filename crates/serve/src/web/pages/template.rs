@@ -24,6 +24,8 @@ const TEMPLATES: &[(&str, &str)] = templates![
     "queued.html",
     "run.html",
     "step.html",
+    "goals.html",
+    "goal.html",
     "inbox.html",
     "triggers.html",
     "playbooks.html",

@@ -3,6 +3,7 @@
 mod artifacts;
 mod asks;
 mod commands;
+mod goals;
 mod hooks;
 mod login;
 mod logs;
@@ -24,6 +25,7 @@ pub static ROUTE_GROUPS: &[&[Route]] = &[
     runs::ROUTES,
     artifacts::ROUTES,
     commands::ROUTES,
+    goals::ROUTES,
     streams::ROUTES,
     asks::ROUTES,
     playbooks::ROUTES,

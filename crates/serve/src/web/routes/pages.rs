@@ -27,6 +27,8 @@ pub(super) const ROUTES: &[Route] = &[
         param("items", "`all` lists every item."),
         param("attempt", "The attempt of the step whose log is shown: `ITERATION.ATTEMPT`."),
     ]),
+    page("/goals", READ, goals, "The page of goals.").query(&[PROJECT]),
+    page("/goals/{goal}", READ, goal, "The page of a goal.").query(&[PROJECT]),
     page("/inbox", READ, inbox, "The page of open questions.").query(&[PROJECT]),
     page("/triggers", READ, triggers, "The page of triggers.").query(&[PROJECT]),
     page("/playbooks", READ, playbooks, "The page of playbooks.").query(&[PROJECT]),
@@ -54,6 +56,14 @@ fn runs(call: &Call) -> Answer {
 
 fn run(call: &Call) -> Answer {
     reply::page(pages::run(call)?)
+}
+
+fn goals(call: &Call) -> Answer {
+    reply::page(pages::goals(call)?)
+}
+
+fn goal(call: &Call) -> Answer {
+    reply::page(pages::goal(call)?)
 }
 
 fn inbox(call: &Call) -> Answer {

@@ -1,23 +1,27 @@
 //! Applies one suggestion, after a person has asked for it.
 
-use super::facts::{Suggestion, learned};
+use super::facts::{SOLUTION, Suggestion, learned};
 use super::files::{ROUTES, write};
+use crate::service::faq::add_faq;
 use crate::service::memory::{MemoryAdd, add_memory};
+use crate::service::planning::goal_answer;
 use crate::service::runs::ProjectContext;
 use crate::service::templates::with_id;
 use crate::service::writing::write_files;
 use crate::service::{Environment, Project, ResourceKind, ServiceError};
 use kb_attempt::read_regular;
 use kb_base::diagnostic::Code;
-use kb_base::value::{DefinitionId, Failure, limits};
+use kb_base::value::{DefinitionId, Failure, limits, one_line};
 use kb_language::definition::{FileRole, InputFile};
 use kb_learning::{Advice, NoteKind, Recurring};
-use kb_memory::Kind;
+use kb_memory::{FaqCategory, Kind};
 use serde::Serialize;
 use std::path::Path;
 
 /// Lines of [`ROUTES`], the newest first.
 const MOST_ROUTES: usize = 40;
+/// Maximum number of characters of the problem of an entry of the FAQ.
+const SUBJECT: usize = 200;
 
 /// What was applied.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,7 +33,7 @@ pub struct Applied {
 }
 
 /// Applies the suggestion with this id: changes the tier in the file of a specialist, notes a preference in
-/// [`ROUTES`], proposes an entry of the memory, or writes the playbook of a plan, with the id `name` if there is one.
+/// [`ROUTES`], proposes an entry of the memory or of the FAQ, or writes the playbook of a plan, with the id `name` if there is one.
 ///
 /// # Errors
 ///
@@ -52,6 +56,7 @@ pub fn apply_suggestion(
         Some(Advice::Route { .. }) => note_route(environment, &suggestion)?,
         None => match &suggestion.note {
             Some(note) => remember(environment, note)?,
+            None if suggestion.id.starts_with(SOLUTION) => offer(environment, &suggestion)?,
             None => write_playbook(environment, &suggestion, name)?,
         },
     };
@@ -125,6 +130,30 @@ fn remember(environment: &Environment, note: &Recurring) -> Result<String, Servi
         },
     )?;
     Ok(added.entry.id)
+}
+
+/// Adds an entry to the FAQ: the goal of a plan that was reached, and how to reach it. Returns its id.
+fn offer(environment: &Environment, suggestion: &Suggestion) -> Result<String, ServiceError> {
+    let context = ProjectContext::find(environment)?;
+    let plan = suggestion.id.trim_start_matches(SOLUTION);
+    let run = suggestion.runs.first().map_or("", String::as_str);
+    let Some(found) = goal_answer(&context, run)? else {
+        let message = format!("run `{run}` is none of a plan");
+        return Err(ServiceError::refused(Failure::new(Code::BAD_ARGUMENT, message)));
+    };
+    let how = found.answer.reliable.first().map(|said| format!(" {}", said.text));
+    let how = how.unwrap_or_default();
+    let add = MemoryAdd {
+        text: format!("`kb playbook run .kb/plans/{plan}.yml` reached it.{how}"),
+        kind: FaqCategory::Experience.kind(),
+        id: None,
+        subject: Some(one_line(&found.goal, SUBJECT)),
+        tags: Vec::new(),
+        anchors: Vec::new(),
+        checks: Vec::new(),
+        share: false,
+    };
+    Ok(add_faq(environment, FaqCategory::Experience, add)?.id)
 }
 
 /// Writes the playbook of a plan; never overwrites one.

@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// The folder of the plans of `kb do`.
 const PLANS: &str = ".kb/plans/";
+/// What the ids of suggestions for the FAQ begin with.
+pub(super) const SOLUTION: &str = "faq-";
 /// Notes that are suggested at most.
 const NOTES: usize = 20;
 
@@ -92,7 +94,8 @@ pub fn learned(environment: &Environment, limit: usize) -> Result<Learned, Servi
     learned.rows = table(&facts);
     let advice = suggestions(&learned.rows).into_iter().map(suggestion);
     let is_there = |path: &String| context.root.join(path).is_file();
-    let plans = plans.into_iter().filter(|(path, _)| is_there(path)).map(plan);
+    let plans = plans.into_iter().filter(|(path, _)| is_there(path));
+    let plans = plans.flat_map(|own| [plan(own.clone()), solution(own)]);
     let notes = recurring(&notes).into_iter().take(NOTES).map(note);
     learned.suggestions = advice.chain(plans).chain(notes).collect();
     Ok(learned)
@@ -198,6 +201,12 @@ fn plan((path, runs): (String, Vec<String>)) -> Suggestion {
     let name = path.trim_start_matches(PLANS).trim_end_matches(".yml");
     let text = format!("make a playbook of `{path}`, which reached its goal");
     Suggestion { id: format!("playbook-{name}"), text, advice: None, note: None, runs }
+}
+
+fn solution((path, runs): (String, Vec<String>)) -> Suggestion {
+    let name = path.trim_start_matches(PLANS).trim_end_matches(".yml");
+    let text = format!("put into the FAQ how `{path}` reached its goal");
+    Suggestion { id: format!("{SOLUTION}{name}"), text, advice: None, note: None, runs }
 }
 
 fn note(note: Recurring) -> Suggestion {

@@ -154,16 +154,17 @@ impl Draft {
         Err(ServiceError::refused(failure.help("choose another id, or remove the file")))
     }
 
-    /// Begins the run of exactly this text, and writes it to its file.
+    /// Begins the run of exactly this text, with this id if there is one, and writes the text to its file.
     pub async fn begin(
         self,
         script: Option<PathBuf>,
         overrides: Overrides,
+        run: Option<RunId>,
     ) -> Result<Prepared, ServiceError> {
         self.save()?;
         let Draft { id, project, revision, .. } = self;
         let definition = project.definition_id(&id)?;
-        let request = StartRequest { script, overrides, ..StartRequest::default() };
+        let request = StartRequest { script, overrides, run, ..StartRequest::default() };
         match revision {
             Some(revision) => start_revised(project, &definition, request, revision).await,
             None => begin(project, definition, JsonMap::new(), request, Basis::default()).await,

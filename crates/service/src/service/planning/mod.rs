@@ -7,16 +7,20 @@
 //! the results of the first one and records why it was revised. Start at [`plan`] and [`read_plan`].
 
 mod answer;
+mod decision;
 mod draft;
 mod failed;
+mod goal_view;
 mod planner;
 mod reading;
 mod survey;
 mod team;
 
 pub use answer::{GoalAnswer, goal_answer};
+pub use decision::{PlanDecision, decide_plan, plan_decision};
 pub use draft::{Draft, require_free};
 pub use failed::{FailedPlan, failed_plan};
+pub use goal_view::{GoalState, GoalView, ProposedPlan, goal_view, list_goals, require_plannable};
 pub use kb_goal::Statement;
 pub use planner::{
     MAX_REVISIONS, PlanRequest, Revision, continue_plan, open_plan, plan, revising_plan,

@@ -5,8 +5,7 @@ use super::survey::survey;
 use super::team::{self, ORCHESTRATOR};
 use crate::service::runs::{Basis, Overrides, Prepared, begin, resume};
 use crate::service::{Project, ServiceError, StartRequest, list_runs};
-use kb_base::diagnostic::Code;
-use kb_base::value::{DefinitionId, Failure, Json, JsonMap, RunId};
+use kb_base::value::{DefinitionId, Json, JsonMap, RunId};
 use kb_core::run::RunStatus;
 use kb_engine::inspect::RunFilter;
 use kb_goal::answer_schema;
@@ -52,6 +51,8 @@ pub struct PlanRequest {
     pub revision: Option<Revision>,
     /// The run that failed, if the plan is to replace steps of it.
     pub failed: Option<String>,
+    /// The id of the planning run; `None`: a random one.
+    pub run: Option<RunId>,
     /// A script that replaces the model.
     pub script: Option<PathBuf>,
     /// Model and limits.
@@ -74,14 +75,9 @@ pub struct Revision {
 /// Begins a planning run.
 pub async fn plan(project: &Project, request: PlanRequest) -> Result<Prepared, ServiceError> {
     project.require_valid_settings()?;
-    if team::members(project).is_empty() {
-        let failure =
-            Failure::new(Code::NO_SUCH_SPECIALIST, "the project has no specialist that could work");
-        let help = "`kb specialist new ID --template implementer` writes one";
-        return Err(ServiceError::refused(failure.help(help)));
-    }
-    let revision = request.revision.unwrap_or_default();
-    let failed = request.failed.or(revision.failed);
+    team::require_members(project)?;
+    let revision = request.revision.clone().unwrap_or_default();
+    let failed = request.failed.clone().or(revision.failed);
     let failed = failed.map(|run| failed_plan(project, &run)).transpose()?.flatten();
     let mut params = JsonMap::new();
     params.insert("goal".to_owned(), json!(request.goal));
@@ -98,8 +94,8 @@ pub async fn plan(project: &Project, request: PlanRequest) -> Result<Prepared, S
     let step = step_name(revises, revision.number);
     let project = project.with_files(definitions(project, &step), Vec::new());
     let id = DefinitionId::new(ORCHESTRATOR).expect("a word is an id");
-    let (script, overrides) = (request.script, request.overrides);
-    let start = StartRequest { script, overrides, ..StartRequest::default() };
+    let PlanRequest { script, overrides, run, .. } = request;
+    let start = StartRequest { script, overrides, run, ..StartRequest::default() };
     begin(project, id, params, start, Basis::default()).await
 }
 

@@ -1,6 +1,8 @@
 //! What a planner is told about the specialists that it can name.
 
-use crate::service::Project;
+use crate::service::{Project, ServiceError};
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
 use kb_goal::Member;
 use kb_language::definition::{Schema, Specialist};
 use std::sync::Arc;
@@ -14,6 +16,17 @@ const SCHEMA: usize = 600;
 /// The specialists of the project, without one with the name of the planner.
 pub(super) fn members(project: &Project) -> Vec<&Arc<Specialist>> {
     project.catalog.specialists.values().filter(|own| own.id.as_str() != ORCHESTRATOR).collect()
+}
+
+/// Fails if there is no specialist that could work.
+pub(super) fn require_members(project: &Project) -> Result<(), ServiceError> {
+    if !members(project).is_empty() {
+        return Ok(());
+    }
+    let failure =
+        Failure::new(Code::NO_SUCH_SPECIALIST, "the project has no specialist that could work");
+    let help = "`kb specialist new ID --template implementer` writes one";
+    Err(ServiceError::refused(failure.help(help)))
 }
 
 /// The same for the compilation of a plan.

@@ -181,6 +181,7 @@ function body(form, button) {
   const { start, kind, json, digest } = form.dataset;
   if (start) return { definition: start, params: fields(form) };
   if (form.dataset.body) return JSON.parse(form.dataset.body);
+  if ("plan" in form.dataset) return { decision: button.value, ...fields(form) };
   if (!kind) return fields(form);
   const comment = form.querySelector("[data-comment]").value.trim() || undefined;
   if (kind === "approve") return { decision: button.value, comment, digest };
@@ -230,6 +231,11 @@ async function submit(form, button) {
   delete form.dataset.counted;
   const other = found.run && action.includes("/runs/") && !action.includes(`/runs/${found.run}/`);
   if (next) location.assign(next);
+  else if (form.dataset.open && found.playbook) location.assign(`/playbooks/${encodeURIComponent(found.playbook)}`);
+  else if (form.dataset.open && found.run) {
+    say(form, "Started.", true);
+    await openOnceThere(`${form.dataset.open}${found.run}`);
+  }
   else if (other) {
     say(form, `Run ${found.run} is started.`, true);
     await openOnceThere(`/runs/${found.run}`);
