@@ -48,7 +48,9 @@ fn keys(file: DefinitionFile, cursor: &Cursor) -> Vec<Json> {
     let Some(slot) = slot(file, &cursor.path) else { return Vec::new() };
     let tables = slot.tables();
     let all = tables.iter().flat_map(|table| table.keys().map(|key| (*table, key)));
-    all.filter(|(_, key)| !cursor.siblings.iter().any(|own| own == key.name))
+    let siblings = &cursor.siblings;
+    all.filter(|(_, key)| !siblings.iter().any(|own| own == key.name))
+        .filter(|(table, key)| table.takes_beside(key, siblings))
         .enumerate()
         .map(|(order, (table, key))| key_item(table, key, order))
         .collect()

@@ -178,6 +178,20 @@ fn permissions_follow_the_policy_of_the_specialist() {
 }
 
 #[test]
+fn a_permission_that_is_asked_for_twice_is_decided_twice_and_the_agent_decides_nothing() {
+    let scratch = project(0, "tools: ['fs:read']\n");
+    scratch.write("open.txt", "words\n");
+    let lines =
+        ["twice edit open.txt", "twice read open.txt", r#"answer {"summary": "Asked twice."}"#];
+    let said = run(&scratch, &lines).code(0);
+    let told =
+        format!("{}{}", said.out, scratch.kb(&["run", "logs", "@last", "a", "--prompts"]).out);
+    assert!(told.contains("[edit: reject_once reject_once]"), "{told}");
+    assert!(told.contains("[read: allow_once allow_once]"), "{told}");
+    assert_eq!(notes(&said).matches("the agent must not `edit`").count(), 2, "{told}");
+}
+
+#[test]
 fn the_sandbox_holds_an_agent() {
     if !has_kernel_sandbox() {
         return;

@@ -114,7 +114,7 @@ fn lists_and_shows_have_the_promised_json() {
     assert_eq!(graph["edges"], json!([{"from": "greet", "to": "shout", "strength": "needs"}]));
     assert_eq!(
         graph["nodes"][0],
-        json!({"id": "greet", "kind": "run", "label": "greet", "sandbox": []})
+        json!({"id": "greet", "kind": "run", "label": "greet", "finally": false, "sandbox": []})
     );
 }
 

@@ -158,7 +158,10 @@ fn keys_values_and_names_are_completed_while_the_file_is_incomplete() {
     let mut complete = |text: &str| editor.complete(&format!("{HEAD}{text}"));
     let keys = complete("  - id: a\n    run: x\n    |");
     has(&keys, &["retry", "dependsOn", "verify", "timeout"]);
-    assert!(!keys.contains(&"run".to_owned()), "a key of the same step is offered");
+    for other in ["run", "specialist", "http", "task", "prompt", "with"] {
+        assert!(!keys.contains(&other.to_owned()), "`{other}` is offered beside `run`");
+    }
+    has(&complete("  - {id: a, playbook: add-feature, |"), &["with", "version"]);
     has(&complete("  - {id: a, |"), &["run", "specialist"]);
     has(&complete("  - id: a\n    retry: {|"), &["max", "backoff"]);
     has(&complete("  - id: a\n    runIf: |"), &["allSucceeded", "anySucceeded"]);

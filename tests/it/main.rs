@@ -79,6 +79,7 @@ mod lost_time;
 mod lsp;
 mod lsp_client;
 mod mcp;
+mod mcp_asks;
 mod mcp_client;
 mod mcp_http;
 mod memory;

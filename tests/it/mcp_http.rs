@@ -179,7 +179,21 @@ fn servers_that_say_much_or_name_another_session_are_answered_as_before() {
 
 #[test]
 fn a_stream_that_ends_before_the_answer_is_continued_after_its_last_event() {
-    let server = Server::start(Mode::Resumes);
+    continues(Mode::Resumes);
+}
+
+#[test]
+fn a_connection_that_breaks_before_the_answer_is_continued_if_events_are_numbered() {
+    continues(Mode::Cuts);
+    let server = Server::start(Mode::CutsUnnumbered);
+    let scratch = project(&server, "");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    call(&scratch, "token").code(1).says(&["KB1306", "was not reached"]);
+    assert!(!server.requests().iter().any(|asked| asked.starts_with("GET")));
+}
+
+fn continues(mode: Mode) {
+    let server = Server::start(mode);
     let scratch = project(&server, ", token: 'env:FAR_TOKEN'");
     kb(&scratch, &["mcp", "pin", "far"]).code(0);
     call(&scratch, "token").code(0).says(&["token"]);
@@ -221,6 +235,39 @@ fn a_call_that_takes_too_long_is_cancelled_at_the_server() {
     call(&scratch, "token").code(1).says(&["KB1309", "did not answer a call within 300ms"]);
     let is_cancelled = |asked: &String| asked.starts_with("POST notifications/cancelled s2 ");
     until("the server is told", || server.requests().iter().any(is_cancelled));
+}
+
+#[test]
+fn the_end_of_the_connection_cancels_a_call_without_a_session() {
+    let server = Server::start(Mode::StatelessHangs);
+    let scratch = project(&server, ", timeout: 300ms");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    call(&scratch, "token").code(1).says(&["KB1309", "did not answer a call within 300ms"]);
+    until("the server notices", || server.requests().iter().any(|at| at == "the connection ended"));
+    let told = |asked: &String| asked.contains("notifications/cancelled");
+    assert!(!server.requests().iter().any(told), "{:?}", server.requests());
+}
+
+#[test]
+fn a_question_on_the_stream_of_a_call_is_answered_by_a_person() {
+    let server = Server::start(Mode::Asks);
+    let scratch = project(&server, "");
+    kb(&scratch, &["mcp", "pin", "far"]).code(0);
+    call(&scratch, "token").code(0).says(&["decline"]);
+    let claim = r#"{"action":"accept","content":{"day":"friday"}}"#;
+    let script = json!({"schema": "kb.script/1", "steps": {"a": [
+        {"calls": [{"tool": "mcp:far:token", "args": {}}]},
+        {"output": {"summary": "Asked.", "toolCalls": [{"tool": "mcp:far:token", "output": claim}]}},
+    ]}});
+    scratch.write("script.json", &script.to_string());
+    kb(&scratch, &["playbook", "run", "p", "--script", "script.json", "--yes"]).code(3);
+    kb(&scratch, &["run", "answer", "@last", "a", "{\"day\": \"friday\"}"]).code(0);
+    let step = scratch.json(&["run", "show", "@last", "--json"])["steps"][0].clone();
+    assert_eq!(
+        (&step["verdict"], &step["attempts"]),
+        (&json!("inconclusive"), &json!(1)),
+        "{step}"
+    );
 }
 
 #[test]

@@ -86,3 +86,38 @@ fn without_a_project_the_folder_of_the_file_is_the_project_and_its_run_is_found(
     // Here nothing has run, and here is no project.
     scratch.kb(&["run", "list"]).code(4).says(&["no `.kb/` folder", "kb init"]);
 }
+
+/// A step can replace a file of the project by a link; a later run must not read what it leads to.
+#[test]
+fn a_task_file_or_script_behind_a_link_out_of_the_project_is_not_read() {
+    let scratch = Scratch::new(&[
+        (
+            "playbooks/b.yml",
+            "schema: kb.playbook/1\nid: b\nsteps: [{id: x, specialist: w, taskFile: t/task.md}]\n",
+        ),
+        (
+            "playbooks/c.yml",
+            "schema: kb.playbook/1\nid: c\nscript: own.yml\nsteps: [{id: x, specialist: w, task: q}]\n",
+        ),
+        (".kb/specialists/w.yml", "schema: kb.specialist/1\nid: w\nrole: You work.\ntools: []\n"),
+        ("s.yml", "schema: kb.script/1\nsteps: {x: [{output: {summary: ok}}]}\n"),
+    ]);
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("task.md"), "PRIVATE").unwrap();
+    let script = "schema: kb.script/1\nsteps: {x: [{output: {summary: OUTSIDE}}]}\n";
+    std::fs::write(outside.path().join("own.yml"), script).unwrap();
+    let link = |from: &str, to: PathBuf| {
+        std::os::unix::fs::symlink(to, scratch.root().join(from)).unwrap();
+    };
+    link("t", outside.path().to_owned());
+    link("own.yml", outside.path().join("own.yml"));
+    let task = scratch.kb(&["playbook", "run", "b", "--script", "s.yml"]).code(2);
+    task.says(&["`taskFile: t/task.md` cannot be read", "leads out of the workspace"]);
+    let script = scratch.kb(&["playbook", "run", "c"]).code(2);
+    script.says(&["`script: own.yml` cannot be read", "leads out of the workspace"]);
+    // A link that stays inside is followed.
+    std::fs::remove_file(scratch.root().join("t")).unwrap();
+    scratch.write("tasks/task.md", "inside");
+    link("t", "tasks".into());
+    scratch.kb(&["playbook", "run", "b", "--script", "s.yml"]).code(0);
+}

@@ -206,6 +206,36 @@ fn a_gate_on_a_file_that_an_unordered_step_writes_is_warned_of() {
     }
 }
 
+#[test]
+fn a_step_that_names_a_file_of_an_unordered_step_is_warned_of() {
+    let warned = |step: &str| {
+        let text = format!(
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {{id: make, run: \"mkdir -p out; date > out/data.txt\"}}\n  - {{id: use, {step}}}\n"
+        );
+        Scratch::new(&[("playbooks/p.yml", &text)]).kb(&["playbook", "validate"]).code(0)
+    };
+    for step in [
+        "run: cat out/data.txt",
+        "run: [wc, -l, ./out/data.txt]",
+        "tool: fs:read, input: {path: out/data.txt}",
+    ] {
+        warned(step).says(&[
+            "KB0419",
+            "`use` names `out/data.txt`, which `make` writes, and nothing orders them",
+            "add `dependsOn: [make]` to `use`",
+        ]);
+    }
+    for fine in [
+        "run: cat out/data.txt, dependsOn: [make]",
+        "run: \"cat out/data.txt > $OUT\", cwd: sub",
+        "run: \"date >> out/data.txt\"",
+        "run: cat data.txt",
+    ] {
+        let said = warned(fine);
+        assert!(!said.err.contains("KB0419"), "{said:?}");
+    }
+}
+
 /// In a markdown workflow `{x}` is the placeholder; in the task of a specialist it is one of another tool.
 #[test]
 fn placeholders_of_other_tools_in_tasks_are_warned_of() {

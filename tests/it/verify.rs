@@ -65,6 +65,7 @@ impl Work {
     async fn call(&mut self, tool: &str, args: Json) -> &mut Invocation {
         let call = Call {
             approved: false,
+            answers: Default::default(),
             id: format!("c{}", self.trace.len() + 1),
             tool: tool.into(),
             args,

@@ -228,3 +228,21 @@ fn a_script_without_turns_for_a_second_attempt_names_its_key() {
         "`write` has 1 turn, which attempt 2 starts again; turns for attempt 2 belong under `write#2`",
     ]);
 }
+
+/// A model that answers in words works in no specialist.
+#[test]
+fn doctor_tells_a_model_that_calls_no_tools() {
+    let doctor = |response: String| {
+        let server = server(&[response]);
+        let scratch = Scratch::new(&[]);
+        let call = scratch.kb_with(&["doctor", "--call"], |command| {
+            command.env("KB_LLM_ENDPOINT", server.uri()).env("KB_LLM_MODEL", "tiny");
+        });
+        call.out
+    };
+    let said = doctor(called("ready", "{\"word\": \"yes\"}", "tool_calls"));
+    assert!(said.contains("with a call of a tool"), "{said}");
+    let said = doctor(response("I am ready", "stop"));
+    assert!(said.contains("did not call the tool that it was asked to call"), "{said}");
+    assert!(said.contains("use a model that can call them"), "{said}");
+}

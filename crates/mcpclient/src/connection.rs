@@ -1,10 +1,12 @@
 //! [`Connection`]: a server that runs, and its tools.
 
+use crate::call_talk::{CallTalk, ElicitationReply};
 use crate::era::Era;
 use crate::fault::Fault;
 use crate::handshake::shake_hands;
 use crate::listing::list;
 use crate::output::output_of;
+use crate::replies::{Asking, reply_to};
 use crate::server::Server;
 use kb_base::value::Json;
 use kb_http::HttpClient;
@@ -19,6 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Bytes of stderr that are kept for messages.
 const STDERR_BYTES: usize = 16 << 10;
+
+/// How often a call is repeated with answers to what the server asks.
+const ROUNDS: usize = 20;
 
 /// How a server is started.
 pub struct ServerStart<'a> {
@@ -78,6 +83,7 @@ impl Connection {
 
     async fn start(start: ServerStart<'_>) -> Result<Connection, Fault> {
         let ServerStart { server, reach } = start;
+        let asking = Asking { server: server.name.clone(), within: server.answer_timeout };
         let process = match reach {
             ServerReach::Process { argv, supervisor, cwd, env } => {
                 let spawn = Spawn {
@@ -91,10 +97,11 @@ impl Connection {
                     max_stream: STDERR_BYTES,
                 };
                 let session = supervisor.session(spawn, &CancellationToken::new()).await;
-                Server::of(session.map_err(Fault::NotStarted)?)
+                Server::of(session.map_err(Fault::NotStarted)?, asking)
             }
             ServerReach::Http { client, url, token } => {
-                Server::at(client, (url, token), server.timeout.max(server.start_timeout))
+                let wait = server.timeout.max(server.start_timeout);
+                Server::at(client, (url, token), wait, asking)
             }
         };
         let limits = Limits {
@@ -137,15 +144,79 @@ impl Connection {
         self.process.close().await;
     }
 
-    /// Calls a tool. Dropping the future cancels the call.
-    pub async fn call(&self, tool: &str, args: &Json) -> Result<Json, Fault> {
-        let params = json!({"name": tool, "arguments": args});
+    /// Calls a tool. Dropping the future cancels the call. `talk` hears what the server says and asks meanwhile; without
+    /// it, questions are declined.
+    pub async fn call(
+        &self,
+        tool: &str,
+        args: &Json,
+        talk: Option<Arc<dyn CallTalk>>,
+    ) -> Result<Json, Fault> {
         let limit = self.limits.timeout;
-        let answer =
-            tokio::time::timeout(limit, self.process.ask(self.era, "tools/call", params)).await;
+        let answer = tokio::time::timeout(limit, self.rounds(tool, args, talk)).await;
         if answer.is_err() {
             self.process.settle().await;
         }
         output_of(answer.unwrap_or(Err(Fault::Silent("tools/call", limit)))?, self.limits.result)
     }
+
+    /// The result of a call. From version 2026-07-28 on, a server asks with a result, and the call is repeated with the
+    /// answers.
+    async fn rounds(
+        &self,
+        tool: &str,
+        args: &Json,
+        talk: Option<Arc<dyn CallTalk>>,
+    ) -> Result<Json, Fault> {
+        let open = self.process.calls.begin(talk.clone());
+        let mut params = json!({
+            "name": tool, "arguments": args, "_meta": {"progressToken": open.token},
+        });
+        for _ in 0..ROUNDS {
+            let sent = (self.era, "tools/call");
+            let result = self.process.ask_with(sent, params.clone(), talk.clone()).await?;
+            if self.era != Era::Stateless
+                || result.get("resultType") != Some(&json!("input_required"))
+            {
+                return Ok(result);
+            }
+            let responses = responses(&result, &self.process.asking, &talk)?;
+            params["inputResponses"] = responses;
+            match result.get("requestState") {
+                Some(state) => params["requestState"] = state.clone(),
+                None => {
+                    drop(params.as_object_mut().and_then(|params| params.remove("requestState")))
+                }
+            }
+        }
+        let message = format!("it asks for more input after {ROUNDS} answers");
+        Err(Fault::Broken(message))
+    }
+}
+
+/// The answers to what a server asks for with its result.
+fn responses(
+    result: &Json,
+    asking: &Asking,
+    talk: &Option<Arc<dyn CallTalk>>,
+) -> Result<Json, Fault> {
+    let asked = result.get("inputRequests").and_then(Json::as_object);
+    let mut responses = serde_json::Map::new();
+    for (key, request) in asked.into_iter().flatten() {
+        let method = request.get("method").and_then(Json::as_str).unwrap_or_default();
+        if method != "elicitation/create" {
+            let message =
+                format!("it asks for `{}`, which `kb` does not offer", method.escape_debug());
+            return Err(Fault::Broken(message));
+        }
+        let params = request.get("params").unwrap_or(&Json::Null);
+        let reply = reply_to(params, asking, talk.clone())
+            .map_err(|why| Fault::Broken(format!("its question is invalid: {why}")))?;
+        responses.insert(key.clone(), reply.result());
+        // No person has decided: the answers to the others may be known by then.
+        if reply == ElicitationReply::Cancel {
+            return Err(Fault::Unanswered);
+        }
+    }
+    Ok(Json::Object(responses))
 }

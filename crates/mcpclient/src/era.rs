@@ -17,11 +17,9 @@ impl Era {
     /// The parameters of a request as this era wants them.
     pub(crate) fn complete(self, mut params: Json) -> Json {
         if self == Era::Stateless {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": STATELESS,
-                "io.modelcontextprotocol/clientInfo": client(),
-                "io.modelcontextprotocol/clientCapabilities": {},
-            });
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(STATELESS);
+            params["_meta"]["io.modelcontextprotocol/clientInfo"] = client();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities();
         }
         params
     }
@@ -30,4 +28,9 @@ impl Era {
 /// The name and version of this client.
 pub(crate) fn client() -> Json {
     json!({"name": "kb", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// What this client offers to servers: to ask a person with a form.
+pub(crate) fn capabilities() -> Json {
+    json!({"elicitation": {"form": {}}})
 }

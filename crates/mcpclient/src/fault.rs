@@ -27,6 +27,8 @@ pub enum Fault {
     Broken(String),
     /// It answered a request with an error: the method, the code and the text.
     Refused(&'static str, i64, String),
+    /// It asks for something in the call that no person has answered.
+    Unanswered,
     /// The tool says that the call failed.
     CallFailed(String),
     /// The result is larger than this number of bytes.
@@ -93,6 +95,11 @@ impl Fault {
             }
             Fault::CallFailed(text) => {
                 let message = format!("the MCP server `{server}` says: {}", one_line(text, SHOWN));
+                Failure::new(Code::MCP_CALL_FAILED, message)
+            }
+            Fault::Unanswered => {
+                let message =
+                    format!("the MCP server `{server}` asks a person, and no person answered");
                 Failure::new(Code::MCP_CALL_FAILED, message)
             }
             Fault::TooLarge(limit) => {

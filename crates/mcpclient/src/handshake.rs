@@ -1,7 +1,7 @@
 //! The versions of the protocol: up to 2025-11-25 a connection begins with `initialize`, from 2026-07-28 on each
 //! request names its version.
 
-use crate::era::{Era, STATELESS, client};
+use crate::era::{Era, STATELESS, capabilities, client};
 use crate::fault::Fault;
 use crate::server::Server;
 use kb_base::value::Json;
@@ -15,7 +15,7 @@ const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", HANDSHA
 
 /// Agrees on a version with a server that has just started.
 pub(crate) async fn shake_hands(server: &Server) -> Result<Era, Fault> {
-    let params = json!({"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": client()});
+    let params = json!({"protocolVersion": HANDSHAKE, "capabilities": capabilities(), "clientInfo": client()});
     let refusal = match server.request("initialize", params).await {
         Ok(Ok(agreed)) => {
             let version = agreed.get("protocolVersion").and_then(Json::as_str).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! [`HttpLink`]: requests to a server over Streamable HTTP.
 
+use crate::call_talk::{CallTalk, progress_line};
 use crate::era::STATELESS;
 use crate::fault::Fault;
-use crate::replies::{answer_to, cancelled, is_list_change};
+use crate::replies::{Asking, answer_to, cancelled, is_list_change, is_progress};
 use crate::sse::Events;
 use kb_base::value::{Failure, Json};
 use kb_http::{HttpClient, HttpError, HttpRequest, HttpStream, shown_url};
@@ -38,6 +39,8 @@ struct Remote {
     next: AtomicU64,
     is_over: AtomicBool,
     has_changed: Arc<AtomicBool>,
+    /// What questions of the server say about it.
+    asking: Asking,
     /// Messages of dropped requests that are being sent.
     leaving: Mutex<JoinSet<()>>,
 }
@@ -55,13 +58,23 @@ impl HttpLink {
         client: HttpClient,
         (url, token): (String, Option<String>),
         wait: Duration,
-        has_changed: Arc<AtomicBool>,
+        (has_changed, asking): (Arc<AtomicBool>, Asking),
     ) -> HttpLink {
         let (agreed, is_over) = (Mutex::default(), AtomicBool::new(false));
         let next = AtomicU64::new(1);
         let leaving = Mutex::default();
-        let remote =
-            Remote { client, url, token, wait, agreed, next, is_over, has_changed, leaving };
+        let remote = Remote {
+            client,
+            url,
+            token,
+            wait,
+            agreed,
+            next,
+            is_over,
+            has_changed,
+            asking,
+            leaving,
+        };
         HttpLink(Arc::new(remote))
     }
 
@@ -76,8 +89,14 @@ impl HttpLink {
             Some(version.to_owned());
     }
 
-    /// Sends a request and waits for its answer. Dropping the future cancels the request.
-    pub(crate) async fn request(&self, method: &str, params: Json) -> Result<Answer, Fault> {
+    /// Sends a request and waits for its answer. Dropping the future cancels the request. `talk` hears what the server says
+    /// on the stream of the answer.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: Json,
+        talk: Option<Arc<dyn CallTalk>>,
+    ) -> Result<Answer, Fault> {
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         // `initialize` cannot be cancelled, and without a session the end of the connection cancels.
         let version = self.0.agreed().version;
@@ -91,7 +110,7 @@ impl HttpLink {
             let name = message["params"]["name"].as_str().map(str::to_owned);
             about.extend(name.map(|name| ("mcp-name", name)));
         }
-        let answer = self.0.exchange((id, method), message.to_string(), about).await;
+        let answer = self.0.exchange((id, method, talk), message.to_string(), about).await;
         waiting.is_over = true;
         answer
     }
@@ -158,7 +177,7 @@ impl Remote {
     /// Sends a request, of which `about` has the headers of its version, and reads the answer.
     async fn exchange(
         &self,
-        (id, method): (u64, &str),
+        (id, method, talk): (u64, &str, Option<Arc<dyn CallTalk>>),
         message: String,
         about: Vec<(&'static str, String)>,
     ) -> Result<Answer, Fault> {
@@ -182,7 +201,7 @@ impl Remote {
             self.agreed.lock().unwrap_or_else(PoisonError::into_inner).session = session;
         }
         if status == 200 && kind.starts_with("text/event-stream") {
-            return self.streamed(id, response).await;
+            return self.streamed((id, talk), response).await;
         }
         let refused = |said| {
             // Some servers answer an unknown session so: the next request begins another one.
@@ -195,7 +214,9 @@ impl Remote {
             return refused(String::new());
         }
         let mut body = Vec::new();
-        while let Some(part) = next_part(&mut response).await? {
+        while let Some(part) =
+            response.next(&CancellationToken::new()).await.map_err(|error| fault_of(&error))?
+        {
             body.extend(part);
         }
         let text = String::from_utf8_lossy(&body);
@@ -208,14 +229,24 @@ impl Remote {
         }
     }
 
-    /// Reads a stream of events up to the answer to the request with this id. A stream that ends before is continued after
-    /// its last event, if the server numbers them.
-    async fn streamed(&self, id: u64, mut response: HttpStream) -> Result<Answer, Fault> {
+    /// Reads a stream of events up to the answer to the request with this id. A stream that ends before, or whose
+    /// connection breaks, is continued after its last event, if the server numbers them.
+    async fn streamed(
+        &self,
+        (id, talk): (u64, Option<Arc<dyn CallTalk>>),
+        mut response: HttpStream,
+    ) -> Result<Answer, Fault> {
         let mut last = (None, RETRY);
         for _ in 0..=CONTINUATIONS {
             let mut events = Events::default();
-            if let Some(answer) = self.read(id, &mut response, &mut events).await? {
-                return Ok(answer);
+            let read = self.read((id, &talk), &mut response, &mut events).await;
+            let can_continue = events.last_id.is_some() || last.0.is_some();
+            match read {
+                Ok(Some(answer)) => return Ok(answer),
+                Ok(None) => {}
+                // The connection broke.
+                Err(HttpError::Transient(_)) if can_continue => {}
+                Err(error) => return Err(fault_of(&error)),
             }
             last = (events.last_id.or(last.0), events.retry.unwrap_or(last.1));
             let Some(event) = last.0.clone() else { break };
@@ -234,20 +265,24 @@ impl Remote {
     /// Reads a stream of events up to the answer; `None` if it ends before.
     async fn read(
         &self,
-        id: u64,
+        (id, talk): (u64, &Option<Arc<dyn CallTalk>>),
         response: &mut HttpStream,
         events: &mut Events,
-    ) -> Result<Option<Answer>, Fault> {
-        while let Some(part) = next_part(response).await? {
+    ) -> Result<Option<Answer>, HttpError> {
+        while let Some(part) = response.next(&CancellationToken::new()).await? {
             for data in events.take(&part) {
                 match Incoming::of(&data) {
                     Incoming::Answer(own, answer) if own == id => return Ok(Some(answer)),
                     // The first event of a server that can resume has no message.
                     Incoming::Answer(..) | Incoming::Noise => {}
-                    Incoming::Request(id, method, _) => {
-                        self.post_notice(answer_to(&id, &method)).await;
+                    Incoming::Request(id, method, params) => {
+                        let asked = (&id, &*method, &params);
+                        self.post_notice(answer_to(asked, &self.asking, talk.clone())).await;
                     }
-                    Incoming::Notification(method, _) => {
+                    Incoming::Notification(method, params) => {
+                        if let Some(talk) = talk.as_ref().filter(|_| is_progress(&method)) {
+                            talk.progress(progress_line(&params));
+                        }
                         if is_list_change(&method) {
                             self.has_changed.store(true, Ordering::Release);
                         }
@@ -291,10 +326,6 @@ fn error_of(body: &str) -> String {
 }
 
 type Sent = Result<HttpStream, HttpError>;
-
-async fn next_part(response: &mut HttpStream) -> Result<Option<Vec<u8>>, Fault> {
-    response.next(&CancellationToken::new()).await.map_err(|error| fault_of(&error))
-}
 
 fn fault_of(error: &HttpError) -> Fault {
     let Failure { message, help, .. } = error.failure();

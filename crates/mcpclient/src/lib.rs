@@ -5,7 +5,9 @@
 //! text. This module decides neither where a server runs nor what may be called. Start at
 //! [`Connection::open`].
 
+mod call_talk;
 mod connection;
+mod elicitation;
 mod era;
 mod fault;
 mod handshake;
@@ -16,5 +18,7 @@ mod replies;
 mod server;
 mod sse;
 
+pub use call_talk::{CallTalk, ElicitationReply};
 pub use connection::{Connection, ServerReach, ServerStart};
+pub use elicitation::Elicitation;
 pub use fault::Fault;

@@ -3,6 +3,7 @@
 #   client PATH TEXT      writes a file through the client
 #   show PATH             reads a file through the client, and says what it got
 #   ask KIND PATH         asks for a permission, and says what it got
+#   twice KIND PATH       asks the same thing twice with one id, and answers it itself
 #   run COMMAND           reports a command that it did not run
 #   tools                 says the names of the tools of its MCP server
 #   tool NAME JSON        calls one of them, and says what it got
@@ -140,6 +141,16 @@ def perform(line):
         options = [option("allow_always"), option("allow_once"), option("reject_once")]
         outcome = ask("session/request_permission", toolCall=call, options=options)["result"]["outcome"]
         say(f"[{kind}: {outcome.get('optionId', outcome['outcome'])}]")
+    elif word == "twice":
+        call = {"toolCallId": "p2", "kind": path, "title": f"{path} {text}", "locations": [{"path": os.path.join(CWD, text)}]}
+        options = [option("allow_once"), option("reject_once")]
+        params = {"sessionId": SESSION, "toolCall": call, "options": options}
+        for _ in range(2):
+            send({"id": 7, "method": "session/request_permission", "params": params})
+        send({"id": 7, "result": {"outcome": {"outcome": "selected", "optionId": "allow_once"}}})
+        answers = [receive() for _ in range(2)]
+        chosen = [answer["result"]["outcome"]["optionId"] for answer in answers if answer["id"] == 7]
+        say(f"[{path}: {' '.join(chosen)}]")
     elif word == "run":
         report("execute", rest, rawInput={"command": rest})
     elif word == "tools":

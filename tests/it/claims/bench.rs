@@ -174,6 +174,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         };
         let call = Call {
             approved: false,
+            answers: Default::default(),
             id: format!("c{}", trace.len() + 1),
             tool: tool.to_owned(),
             args,

@@ -44,11 +44,10 @@ const ASK: &str = "Where are prices computed?";
 fn a_named_file_that_is_nowhere_refutes_an_answer() {
     for report in [
         json!({"files": ["src/checkout.py"]}),
-        json!({"summary": "Prices are computed in src/pricing/engine.py."}),
+        json!({"summary": "src/pricing/engine.py contains the prices."}),
         json!({"findings": [{"file": "src/engine.py", "line": 240, "text": "unused import"}]}),
         json!({"summary": "See src/pricing/engine.py:12 for the sum."}),
-        json!({"summary": "Цены считаются в src/pricing/engine.py."}),
-        json!({"summary": "Die Preise berechnet src/pricing/engine.py."}),
+        json!({"findings": [{"file": "src/engine.py", "line": 240, "text": "no validation"}]}),
     ] {
         let (verdict, reason) = judged(ASK, "", &[read("src/shop.py")], &report);
         assert_eq!(verdict, "failed", "{report}: {reason}");
@@ -104,6 +103,11 @@ fn what_can_be_elsewhere_is_doubt() {
         json!({"dependencies": ["sqlalchemy"]}),
         json!({"summary": "The class `CheckoutFlow` in src/shop.py calls `Shop`."}),
         json!({"summary": "The project uses `sqlalchemy` 2.0."}),
+        // A file that is only named can be a proposal.
+        json!({"summary": "Prices are computed in src/pricing/engine.py."}),
+        json!({"summary": "Цены считаются в src/pricing/engine.py."}),
+        json!({"summary": "Die Preise berechnet src/pricing/engine.py."}),
+        json!({"summary": "It is worth extracting the prices into src/pricing/engine.py."}),
         // Denials of other languages are not known.
         json!({"summary": "Le fichier src/none.py n'existe pas."}),
         json!({"summary": "Il n'y a pas de fichier src/none.py."}),
@@ -128,7 +132,7 @@ fn a_file_that_only_a_failed_call_names_is_doubt() {
 
 #[test]
 fn names_are_not_looked_up_without_claims() {
-    let report = json!({"summary": "Prices are computed in src/pricing/engine.py."});
+    let report = json!({"summary": "src/pricing/engine.py contains the prices."});
     let check = ", checks: [{file: src/shop.py}]";
     let (verdict, reason) = judged(ASK, check, &[], &report);
     assert_eq!(verdict, "failed", "{reason}");

@@ -62,7 +62,10 @@ fn what_no_check_reads_keeps_a_gate_from_passing() {
         (json!({"fixed": ["src/shop.py"]}), "fixed: "),
         (json!({"summary": "Refactored src/shop.py."}), "Refactored"),
         // One entry, two answers.
-        (json!({"commands": [{"command": "sh deploy.sh", "argv": ["rm", "x"]}]}), "argv"),
+        (
+            json!({"commands": [{"command": "TARGET=staging sh deploy.sh", "argv": ["rm", "x"]}]}),
+            "argv",
+        ),
     ] {
         let (verdict, reason) = judged("", &more);
         assert_eq!(verdict, "unchecked", "{more}: {reason}");
@@ -90,9 +93,14 @@ fn a_gate_passes_if_every_statement_was_read_or_is_no_claim() {
 #[test]
 fn what_differs_from_the_record_in_part_is_doubted() {
     for (more, reason) in [
-        (json!({"commands": ["TARGET=production sh deploy.sh"]}), "without the rest"),
+        (json!({"commands": ["sh deploy.sh"]}), "ran it with `TARGET=staging`"),
+        (json!({"commands": ["TARGET=production sh deploy.sh"]}), "ran it with `TARGET=staging`"),
+        (json!({"commands": ["TARGET=staging sh deploy.sh > log"]}), "without the rest"),
         (json!({"commands": ["cd /srv && sh deploy.sh"]}), "it ran in the folder of the step"),
-        (json!({"commands": ["sh deploy.sh", "sh deploy.sh"]}), "more often"),
+        (
+            json!({"commands": ["TARGET=staging sh deploy.sh", "TARGET=staging sh deploy.sh"]}),
+            "more often",
+        ),
         (json!({"commands": ["ran sh deploy.sh"]}), "it may mean call"),
         (json!({"commands": ["none"]}), "may be no command"),
         (json!({"deleted": ["n/a"]}), "may be no path"),

@@ -153,7 +153,9 @@ impl TableCases {
         if refused && case.refused.is_none() {
             list.push(entry(key, value));
         }
-        let id = format!("{}-{}-{refused}", self.table, key.trim_matches('$')).to_lowercase();
+        // Short enough for names of servers.
+        let form = if refused { "bad" } else { "ok" };
+        let id = format!("{}-{}-{form}", self.table, key.trim_matches('$')).to_lowercase();
         let text = self.text.replace('@', &format!("{}\n", list.join(", "))).replace("ID", &id);
         let start = text.find(&format!("\n{}: ", Value::from(key))).unwrap();
         let line = 2 + text[..start].matches('\n').count() as u32;

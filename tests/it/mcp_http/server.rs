@@ -18,6 +18,14 @@ pub(super) enum Mode {
     Disowns,
     /// Ends the stream of a call, and answers on the one that continues it.
     Resumes,
+    /// The same, and breaks the connection in the middle of the response.
+    Cuts,
+    /// Breaks the connection in the middle of a response without numbered events.
+    CutsUnnumbered,
+    /// Asks a person during a call, and answers it with what it learned.
+    Asks,
+    /// Speaks the version without `initialize`, and does not answer a call until the connection ends.
+    StatelessHangs,
     /// Speaks the version without `initialize`, and wants its headers.
     Stateless,
     /// The same, and answers `initialize` with a status alone.
@@ -56,6 +64,8 @@ struct State {
     has_grown: bool,
     /// The answer to a call whose stream was ended.
     pending: Option<Value>,
+    /// The answer to the question of the server.
+    reply: Option<Value>,
 }
 
 /// The server, until the test ends.
@@ -121,9 +131,41 @@ fn answer(mut stream: TcpStream, mode: Mode, state: &Mutex<State>) {
     reader.read_exact(&mut body).unwrap();
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let headers = headers.map(|(_, value)| value);
+    if message["method"] == "tools/call" && mode == Mode::Asks {
+        return ask(stream, &message, state);
+    }
+    if message["method"] == "tools/call" && mode == Mode::StatelessHangs {
+        // The end of the connection cancels the call.
+        let ended = reader.read(&mut [0]).is_ok_and(|bytes| bytes == 0);
+        let what = if ended { "the connection ended" } else { "more bytes" };
+        return state.lock().unwrap().requests.push(what.to_owned());
+    }
+    if message["id"] == "q1" {
+        state.lock().unwrap().reply = Some(message["result"].clone());
+    }
     let response = respond(&method, &message, &headers, (mode, state));
     // The client may have gone.
     let _ = stream.write_all(response.as_bytes());
+}
+
+/// Asks on the stream of a call, and answers the call with what the client posts.
+fn ask(mut stream: TcpStream, message: &Value, state: &Mutex<State>) {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+    let form =
+        json!({"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]});
+    let params = json!({"message": "Which day?", "requestedSchema": form});
+    let asked =
+        json!({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": params});
+    stream.write_all(format!("{head}data: {asked}\n\n").as_bytes()).unwrap();
+    let mut reply = None;
+    crate::scratch::until("the reply", || {
+        reply = state.lock().unwrap().reply.take();
+        reply.is_some()
+    });
+    let text = json!({"type": "text", "text": reply.unwrap().to_string()});
+    let result = json!({"content": [text]});
+    let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+    let _ = stream.write_all(format!("data: {answer}\n\n").as_bytes());
 }
 
 fn respond(
@@ -156,6 +198,10 @@ fn respond(
         | Mode::Breaks
         | Mode::Hangs
         | Mode::Resumes
+        | Mode::Cuts
+        | Mode::CutsUnnumbered
+        | Mode::Asks
+        | Mode::StatelessHangs
         | Mode::Stateless
         | Mode::StatelessBare
         | Mode::OddSession
@@ -164,7 +210,7 @@ fn respond(
         | Mode::Floods
         | Mode::Endless => {}
     }
-    let is_stateless = matches!(mode, Mode::Stateless | Mode::StatelessBare);
+    let is_stateless = matches!(mode, Mode::Stateless | Mode::StatelessBare | Mode::StatelessHangs);
     if is_stateless {
         let name = message["params"]["name"].as_str().unwrap_or("-");
         let has_headers = [version, own_method, own_name] == ["2026-07-28", asked, name];
@@ -178,7 +224,7 @@ fn respond(
             return with("400 Bad Request", kind, &error.to_string());
         }
     }
-    if method == "GET" && mode != Mode::Resumes {
+    if method == "GET" && ![Mode::Resumes, Mode::Cuts].contains(&mode) {
         return with("405 Method Not Allowed", "", "");
     }
     if method == "GET" {
@@ -255,6 +301,13 @@ fn respond(
             state.pending = Some(answer);
             let kind = "Content-Type: text/event-stream\r\n";
             with("200 OK", kind, "id: e1\nretry: 20\ndata:\n\n")
+        }
+        Mode::Cuts | Mode::CutsUnnumbered if asked == "tools/call" => {
+            let events =
+                if mode == Mode::Cuts { "id: e1\nretry: 20\ndata:\n\n" } else { ": x\n\n" };
+            state.pending = Some(answer);
+            let kind = "Content-Type: text/event-stream\r\nContent-Length: 1000\r\n";
+            format!("HTTP/1.1 200 OK\r\n{kind}Connection: close\r\n\r\n{events}")
         }
         Mode::Floods => {
             let logged = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {}});

@@ -85,9 +85,9 @@ fn as_json() {
         graph::json(&draft("a: set\nb: run; if {{a.output}}\nc: set; read {{b.status}}").sound());
     let expected = serde_json::json!({
         "nodes": [
-            {"id": "a", "kind": "set", "label": "a", "sandbox": []},
-            {"id": "b", "kind": "run", "label": "b", "sandbox": []},
-            {"id": "c", "kind": "set", "label": "c", "sandbox": []},
+            {"id": "a", "kind": "set", "label": "a", "finally": false, "sandbox": []},
+            {"id": "b", "kind": "run", "label": "b", "finally": false, "sandbox": []},
+            {"id": "c", "kind": "set", "label": "c", "finally": false, "sandbox": []},
         ],
         "edges": [
             {"from": "a", "to": "b", "strength": "may-skip"},

@@ -63,6 +63,27 @@ fn the_inbox_lists_what_an_approval_starts() {
     assert!(!page.contains("<dt>beside</dt>"), "{page}");
 }
 
+/// What the inbox does not show cannot be approved there.
+#[test]
+fn a_question_that_the_inbox_cuts_is_not_approved_there() {
+    let text = "schema: kb.playbook/1\nid: ship\nparams: [{name: what}]\nsteps:\n  - {id: ok, approve: \"Ship {{what}}?\"}\n";
+    let site = Site::new(&[("playbooks/ship.yml", text)]);
+    let token = site.token(Role::Approve);
+    let page = |what: &str| {
+        let start = json!({"definition": "ship", "params": {"what": what}});
+        let run = site.run(&token, &start, &["waiting"]);
+        let page = site.get("/inbox", &token).text();
+        assert_eq!(site.post(&format!("/api/v1/runs/{run}/cancel"), &token, "").status, 202);
+        site.until_status(&token, &run, &["cancelled"]);
+        page
+    };
+    let whole = page("it");
+    assert!(whole.contains("value=\"approve\"") && whole.contains("Ship it?"), "{whole}");
+    let cut = page(&format!("it{}and more", " ".repeat(9_000)));
+    assert!(!cut.contains("value=\"approve\""), "{cut}");
+    assert!(cut.contains("The question is too long for this page"), "{cut}");
+}
+
 /// The process that would take the default when the time is over was killed, so the question is open and late.
 #[test]
 fn a_question_whose_time_is_over_cannot_be_answered() {

@@ -688,6 +688,7 @@ impl<'a> Simulation<'a> {
                 tool: "fs:write".into(),
                 args_hash,
                 code: Default::default(),
+                asks_input: false,
             },
         };
         let wait = Wait::Person(Box::new(Question::about_call("may it?".into(), call)));

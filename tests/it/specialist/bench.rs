@@ -202,7 +202,15 @@ impl Tools {
         };
         let touched = call.tool == "t:touch" && status == InvocationStatus::Success;
         let changes = if touched { vec![created(&json_text(&call.args["path"]))] } else { vec![] };
-        CallResult { status, result, failure: None, changes, evidence: vec![], process: None }
+        CallResult {
+            status,
+            result,
+            failure: None,
+            changes,
+            evidence: vec![],
+            process: None,
+            asks: None,
+        }
     }
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn put(root: &Path, path: &str, text: &str) {
 pub(crate) fn call(tool: &str, args: Json) -> Call {
     Call {
         approved: false,
+        answers: Default::default(),
         id: "c1".into(),
         tool: tool.into(),
         args,

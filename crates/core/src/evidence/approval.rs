@@ -1,9 +1,13 @@
 //! The approval of one tool call by a person: the human in the loop.
 
-use kb_base::value::Digest;
+use kb_base::value::{Digest, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Who decides when the time is up, as recorded in `by`.
+pub const TIMEOUT: &str = "timeout";
 
 /// The tool call that an approval is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +23,9 @@ pub struct CallRef {
     /// command names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub code: BTreeMap<String, Digest>,
+    /// Whether the server of the tool asks for input during the call; otherwise the call waits for an approval.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_input: bool,
 }
 
 /// In place of the name of a tool: the calls of a model whose price is unknown.
@@ -32,6 +39,7 @@ impl CallRef {
             tool: MODEL_CALL.to_owned(),
             args_hash: Digest::of_json(&json!([MODEL_CALL, model])),
             code: BTreeMap::new(),
+            asks_input: false,
         }
     }
 
@@ -46,11 +54,22 @@ impl CallRef {
     }
 }
 
-/// A tool call that waits for the approval of a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A tool call that waits for a person: for an approval, or for what its server asks.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalRequest {
     /// The call that waits for a decision.
     pub call: CallRef,
     /// What is asked: the tool, its arguments and the rule that requires an approval.
     pub text: String,
+    /// The form for an answer; `None` for a decision.
+    pub form: Option<Box<AnswerForm>>,
+}
+
+/// The form for the answer of a person to a question of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerForm {
+    /// The JSON Schema of the answer; `None` if a decision is the answer.
+    pub schema: Option<Json>,
+    /// How long the question waits; `None` without a limit.
+    pub within: Option<Duration>,
 }

@@ -20,7 +20,7 @@ mod test_counts;
 mod verdict;
 mod verdict_counts;
 
-pub use approval::{ApprovalRequest, CallRef};
+pub use approval::{AnswerForm, ApprovalRequest, CallRef, TIMEOUT};
 pub use cache_hit::CacheHit;
 pub use change::{Change, ChangeKind, FileKind, FileState, Manifest, is_code};
 pub use exchange::{Exchange, Heard, Message};

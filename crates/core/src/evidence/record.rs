@@ -1,5 +1,4 @@
 //! What an attempt stores in the journal while it runs: model calls, tool calls, notes.
-//!
 //! The serialised names are part of the journal's format. Start at [`Record`].
 
 use super::process_evidence::is_zero;
@@ -107,18 +106,21 @@ pub enum Record {
         /// The full result; the model may have received a shorter one.
         result: Payload,
     },
-    /// A person decided about a tool call that requires an approval.
+    /// A person decided about a tool call, or answered what its server asks.
     #[serde(rename_all = "camelCase")]
     Approval {
         /// The call that the decision is about.
         call: CallRef,
-        /// Whether the call may be executed.
+        /// Whether the call may be executed, or the question was answered.
         approved: bool,
         /// Name of the person.
         by: String,
         /// Comment of the person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<String>,
+        /// The answer to the question of a server.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Payload>,
     },
     /// The context was compressed; later turns contain this summary instead of the older messages.
     #[serde(rename_all = "camelCase")]

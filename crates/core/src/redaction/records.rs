@@ -64,9 +64,10 @@ impl Mask for Record {
                 let summary = summary.masked_by(redactor);
                 Record::Compression { turn, covers, keeps, summary, usage }
             }
-            Record::Approval { call, approved, by, comment } => Record::Approval {
+            Record::Approval { call, approved, by, comment, answer } => Record::Approval {
                 call,
                 approved,
+                answer: answer.masked_by(redactor),
                 by: by.masked_by(redactor),
                 comment: comment.masked_by(redactor),
             },

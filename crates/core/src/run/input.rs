@@ -7,9 +7,6 @@ use crate::evidence::{Exchange, Handoff, Merged, Payload, Record, Verification};
 use crate::redaction::{Mask, Masked, Redactor};
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, Usage};
 
-/// Who decides when the time is up, as recorded in `by`.
-pub const TIMEOUT: &str = "timeout";
-
 /// One input with its time and epoch. `at` is the only time that the state machine reads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
@@ -305,12 +302,16 @@ impl Mask for Reply {
 }
 
 impl Mask for Wait {
-    /// The options and the schema of a question are literals of the definition.
+    /// The options and the schema of a question are literals of the definition, except where a server asks during a call.
     fn masked_by(self, redactor: &Redactor) -> Wait {
         match self {
             Wait::Person(question) => {
                 let text = question.text.clone().masked_by(redactor);
-                Wait::Person(Box::new(Question { text, ..*question }))
+                let schema = match &question.call {
+                    Some(_) => question.schema.clone().map(|own| own.masked_by(redactor)),
+                    None => question.schema.clone(),
+                };
+                Wait::Person(Box::new(Question { text, schema, ..*question }))
             }
             Wait::Until(due) => Wait::Until(due),
         }

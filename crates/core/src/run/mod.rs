@@ -53,6 +53,6 @@ pub use state::{Rejection, Rules, State};
 
 pub use effect::Effect;
 pub use event::{Event, InstanceIx, StepStatus};
-pub use input::{AttemptReport, Envelope, Evaluation, Input, Reply, TIMEOUT, Wait};
+pub use input::{AttemptReport, Envelope, Evaluation, Input, Reply, Wait};
 pub use kb_base::value::RunStatus;
 pub use question::{Question, QuestionKind};

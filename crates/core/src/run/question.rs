@@ -1,7 +1,8 @@
 //! A question to a person, as it is recorded and shown.
 
-use crate::evidence::CallRef;
+use crate::evidence::{AnswerForm, ApprovalRequest, CallRef};
 use kb_base::value::{Json, Timestamp};
+use kb_language::definition::{AnswerRule, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,27 @@ impl Question {
     /// A request for a decision about a tool call, without a timeout.
     pub fn about_call(text: String, call: CallRef) -> Question {
         Question { call: Some(Box::new(call)), ..Question::approval(text) }
+    }
+
+    /// The answers that a question of a server during a tool call accepts; `None` for any other question.
+    pub fn input_rule(&self) -> Option<AnswerRule> {
+        let is_input = self.call.is_some() && self.kind == QuestionKind::Ask;
+        let schema = self.schema.as_deref().filter(|_| is_input)?;
+        Some(AnswerRule { schema: Schema::new(schema.clone()).ok(), ..AnswerRule::default() })
+    }
+
+    /// What a person is asked because of a tool call, asked at this moment.
+    pub fn of_call(request: ApprovalRequest, now: Timestamp) -> Question {
+        let ApprovalRequest { call, text, form } = request;
+        let question = Question::about_call(text, call);
+        let Some(form) = form else { return question };
+        let AnswerForm { schema, within } = *form;
+        Question {
+            kind: if schema.is_some() { QuestionKind::Ask } else { QuestionKind::Approve },
+            schema: schema.map(Box::new),
+            due: within.map(|within| now.after(within)),
+            ..question
+        }
     }
 }
 

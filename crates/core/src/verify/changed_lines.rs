@@ -77,6 +77,14 @@ impl<'d> FileLines<'d> {
         at.and_then(|at| self.file.lines.get(at)).is_some_and(|line| matches!(line, Line::Added(_)))
     }
 
+    /// The added lines.
+    pub(super) fn added(&self) -> impl Iterator<Item = &'d str> {
+        self.file.lines.iter().filter_map(|line| match line {
+            Line::Added(text) => Some(*text),
+            Line::Original(_) => None,
+        })
+    }
+
     /// The removed lines of the content before the step.
     pub(super) fn removed(&self) -> impl Iterator<Item = &'d str> {
         self.file.removed.values().copied()

@@ -94,6 +94,33 @@ pub(super) fn is_denied(entry: &Json) -> bool {
     })
 }
 
+/// Whether a field of an entry tells of a failure: `note: fails as expected`, `failed: true`.
+pub(super) fn tells_failure(entry: &Json) -> bool {
+    let mut fields = entry.as_object().into_iter().flatten();
+    fields.any(|(key, value)| match value {
+        Json::Bool(true) => says_failure(&words(key).join(" ")),
+        Json::String(text) => {
+            !is_key(key, &["command", "cmd", "argv", "run"]) && says_failure(text)
+        }
+        Json::Null | Json::Bool(false) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
+            false
+        }
+    })
+}
+
+/// Whether a note has a word for a failure, or an exit code that is not 0.
+pub(super) fn says_failure(note: &str) -> bool {
+    let words: Vec<String> = note
+        .split(|c: char| !c.is_alphanumeric())
+        .map(str::to_lowercase)
+        .filter(|word| !word.is_empty())
+        .collect();
+    let is_code = |word: &String| word.parse::<u64>().is_ok_and(|code| code != 0);
+    words.iter().any(|word| means(word, Meaning::Act(Act::Failed)))
+        || words.windows(2).any(|pair| pair[0] == "exit" && is_code(&pair[1]))
+        || words.windows(3).any(|part| part[0] == "exit" && part[1] == "code" && is_code(&part[2]))
+}
+
 /// The kind of change that an entry names: `{path: a.rs, changeType: delete}`.
 pub(super) fn kind_of_change(entry: &Json) -> Option<ClaimKind> {
     match name_of_change(entry).as_slice() {

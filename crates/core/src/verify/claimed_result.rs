@@ -1,5 +1,12 @@
 //! The result that a claim about a command says: by a key, or by a note behind the command.
 
+use super::keys::field;
+use kb_base::value::Json;
+
+/// Keys of an entry with the exit code of its command, and with its result in words.
+const EXIT_CODES: [&str; 6] = ["exitcode", "exit", "code", "rc", "returncode", "exitstatus"];
+const STATUS: [&str; 5] = ["status", "result", "outcome", "success", "ok"];
+
 /// The claimed result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClaimedResult {
@@ -35,6 +42,25 @@ pub(super) fn annotated(text: &str) -> (&str, ClaimedResult) {
 }
 
 impl ClaimedResult {
+    /// The result that the fields of an entry say.
+    pub(super) fn of_entry(entry: &Json) -> ClaimedResult {
+        let status = field(entry, &STATUS);
+        let code = field(entry, &EXIT_CODES).or(status).and_then(Json::as_i64);
+        let note = status.and_then(Json::as_str).and_then(ClaimedResult::of_note);
+        let failed = match status {
+            Some(Json::Bool(success)) => !success,
+            Some(Json::String(text)) => text.to_ascii_lowercase().contains("fail"),
+            _ => false,
+        };
+        match (code, note) {
+            (Some(code), _) => ClaimedResult::of_code(code),
+            (None, Some(note)) if note != ClaimedResult::Succeeded => note,
+            _ if failed => ClaimedResult::Failed(None),
+            _ if status.is_some() => ClaimedResult::SaidSucceeded,
+            _ => ClaimedResult::Succeeded,
+        }
+    }
+
     pub(super) fn of_code(code: i64) -> ClaimedResult {
         match code {
             0 => ClaimedResult::SaidSucceeded,

@@ -1,15 +1,14 @@
 //! Claims that a command ran: what an output states, and whether a recorded process proves it.
 
-use super::claim_entry::{denies, is_denied};
+use super::claim_entry::{denies, is_denied, says_failure, tells_failure};
 use super::claimed_result::{ClaimedResult, annotated};
 use super::command_text::{has_program, is_question, plain};
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
 use super::named_commands::{behind_target, target_finding};
 use super::normalized_path::normalized;
-use super::own_record::without_own;
-use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun, RecordedRuns};
-use super::runner::{canonical, may_be_same};
+use super::recorded_runs::{CommandRecord, CommandResult, RecordedRun};
+use super::runner::{canonical, decides, may_be_same};
 use super::shell::{CommandUse, Script};
 use crate::evidence::Verdict;
 use kb_base::value::Json;
@@ -24,6 +23,8 @@ pub(super) struct CommandClaim {
     result: ClaimedResult,
     /// Whether its entry, or a note behind the command, says that it did not run.
     denied: bool,
+    /// Whether a note beside it tells of a failure, in words that name no exit code.
+    tells_failure: bool,
     script: Script,
 }
 
@@ -45,7 +46,11 @@ pub(super) fn command_lists(
 ) -> Vec<Vec<CommandClaim>> {
     let claim = |entry: &Json| {
         let claim = CommandClaim::of(entry)?;
-        let claim = CommandClaim { denied: claim.denied || is_denied(entry), ..claim };
+        let claim = CommandClaim {
+            denied: claim.denied || is_denied(entry),
+            tells_failure: claim.tells_failure || tells_failure(entry),
+            ..claim
+        };
         let any = claim.result == ClaimedResult::Succeeded && reports_failure(&claim.script);
         let result = if any { ClaimedResult::Any } else { claim.result };
         Some(CommandClaim { result, ..claim })
@@ -64,38 +69,6 @@ pub(super) fn command_lists(
         }
     };
     sources(output).flatten().map(list).collect()
-}
-
-/// The claims of lists, each once.
-pub(super) fn once(lists: &[Vec<CommandClaim>]) -> Vec<CommandClaim> {
-    let mut claims: Vec<CommandClaim> = Vec::new();
-    for claim in lists.iter().flatten() {
-        if !claims.iter().any(|known| known.is_same(claim)) {
-            claims.push(claim.clone());
-        }
-    }
-    claims
-}
-
-/// The doubt about a list that has more entries than recorded commands that fit them.
-pub(super) fn surplus(lists: &[Vec<CommandClaim>], runs: &RecordedRuns<'_>) -> Option<Finding> {
-    let used = || runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
-    lists.iter().find_map(|claims| {
-        let options = |claim: &CommandClaim| -> Vec<usize> {
-            let wanted = claim.only_command().map(canonical);
-            let fits = |(run, used): (&RecordedRun<'_>, &CommandUse)| {
-                let is_same = wanted.as_ref() == Some(&canonical(&used.argv));
-                let name = used.argv.join(" ");
-                is_same
-                    && claim.verdict(&name, run, run.result(used), false).verdict == Verdict::Passed
-            };
-            used().enumerate().filter(|(_, own)| fits(*own)).map(|(at, _)| at).collect()
-        };
-        let text = &without_own(claims, options)?.text;
-        Some(Finding::inconclusive(format!(
-            "`{text}` is listed more often than such a command was recorded"
-        )))
-    })
 }
 
 impl CommandClaim {
@@ -117,19 +90,7 @@ impl CommandClaim {
         };
         let own = entry.is_array().then_some(entry);
         let command = own.or_else(|| field(entry, &["command", "cmd", "argv", "run"]))?;
-        let code = field(entry, &["exitcode", "exit", "code"]).and_then(Json::as_i64);
-        let status = field(entry, &["status", "result", "success", "ok"]);
-        let failed = match status {
-            Some(Json::Bool(success)) => !success,
-            Some(Json::String(text)) => text.to_ascii_lowercase().contains("fail"),
-            _ => false,
-        };
-        let result = match code {
-            Some(code) => ClaimedResult::of_code(code),
-            None if failed => ClaimedResult::Failed(None),
-            None if status.is_some() => ClaimedResult::SaidSucceeded,
-            None => ClaimedResult::Succeeded,
-        };
+        let result = ClaimedResult::of_entry(entry);
         let folder = field(entry, &FOLDERS).and_then(Json::as_str);
         let folder = folder.filter(|folder| !["", "."].contains(folder) && !folder.contains(' '));
         match command {
@@ -140,7 +101,7 @@ impl CommandClaim {
             words => {
                 let words = argv(words).filter(|words| !words.is_empty())?;
                 let (text, script) = (words.join(" "), Script::of(&words));
-                Some(CommandClaim { text, result, denied: false, script })
+                Some(CommandClaim { text, result, denied: false, tells_failure: false, script })
             }
         }
     }
@@ -155,8 +116,10 @@ impl CommandClaim {
         let notes = [": ", " - ", " – ", " — ", "→", "->", "("];
         let note = notes.iter().filter_map(|mark| text.split_once(mark)).map(|(_, note)| note);
         let denied = note.into_iter().any(denies);
+        let comment = text.split_once(" #").map(|(_, comment)| comment);
+        let tells_failure = comment.is_some_and(says_failure);
         let text = text.to_owned();
-        (!text.is_empty()).then_some(CommandClaim { text, result, denied, script })
+        (!text.is_empty()).then_some(CommandClaim { text, result, denied, tells_failure, script })
     }
 
     /// Whether another claim says the same.
@@ -202,6 +165,11 @@ impl CommandClaim {
             worst = finding;
         }
         calls.dedup();
+        let says_success = self.result == ClaimedResult::SaidSucceeded;
+        if self.tells_failure && !says_success && worst.verdict == Verdict::Failed {
+            let reason = worst.reason.unwrap_or_default();
+            worst = Finding::inconclusive(format!("{reason}; a note beside it tells of a failure"));
+        }
         if self.denied {
             worst = worst.doubted_as("did not run");
         }
@@ -302,6 +270,16 @@ impl CommandClaim {
             ));
             return (doubt, Some(run));
         }
+        let set = run.script.assigned.iter().find(|word| decides(word));
+        if let Some(set) = set.filter(|set| !self.script.assigned.contains(set))
+            && finding.verdict == Verdict::Passed
+        {
+            let doubt = Finding::inconclusive(format!(
+                "`{name}` is claimed to have run, and call `{}` ran it with `{set}`, which can decide what it does",
+                run.call.id
+            ));
+            return (doubt, Some(run));
+        }
         (finding, Some(run))
     }
 
@@ -318,10 +296,22 @@ impl CommandClaim {
             ClaimedResult::Number(number) => run.exit_code() == Some(number),
             ClaimedResult::Succeeded | ClaimedResult::SaidSucceeded | ClaimedResult::Any => false,
         };
-        same.iter().rev().find(fits).or(same.last()).copied()
+        // A run whose exit code is not known can be the one that is claimed to have failed.
+        let may_fit = |(run, used): &&(&'r RecordedRun<'r>, &'r CommandUse)| {
+            matches!(self.result, ClaimedResult::Failed(_))
+                && matches!(
+                    run.result(used),
+                    CommandResult::Masked(_)
+                        | CommandResult::FailedScript(_)
+                        | CommandResult::Unknown
+                )
+        };
+        let found = same.iter().rev().find(fits).or_else(|| same.iter().rev().find(may_fit));
+        found.or(same.last()).copied()
     }
 
-    fn verdict(
+    /// The verdict over a recorded run of the command.
+    pub(super) fn verdict(
         &self,
         name: &str,
         run: &RecordedRun<'_>,

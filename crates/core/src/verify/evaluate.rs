@@ -17,6 +17,7 @@ use super::ignored_files::{IgnoredFiles, began, literal_start};
 use super::kept::kept_queries;
 use super::keys::sources;
 use super::later_edits::LaterEdits;
+use super::listed_commands;
 use super::named_commands::{executes_queries, target_queries};
 use super::names::{named_findings, names_query};
 use super::observation::{ObservationQuery, Observations};
@@ -329,7 +330,7 @@ impl Executed<'_> {
             )
         });
         let lists = [
-            command_claim::surplus(&claims.command_lists, runs),
+            listed_commands::surplus(&claims.command_lists, runs),
             call_claim::surplus(&gate.output, &gate.trace, &gate.root, &gate.tools),
             (gate.claims != ClaimPolicy::None)
                 .then(|| empty_lists(&gate.output, runs, &gate.trace))

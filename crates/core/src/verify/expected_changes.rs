@@ -182,7 +182,13 @@ fn tells_of_work(said: &Statement) -> bool {
         Meaning::Act(Act::Renamed),
     ];
     let sentence = &said.sentence;
-    !sentence.has(Meaning::Unreal) && WORK.iter().any(|meaning| sentence.has(*meaning))
+    // `Correct as written` says how it is.
+    let words = sentence.words.iter().enumerate().filter(|(at, _)| {
+        let before = at.checked_sub(1).map(|before| sentence.words[before].as_str());
+        !before.is_some_and(|word| ["as", "wie", "как"].contains(&word))
+    });
+    let is_work = |word: &str| WORK.iter().any(|meaning| means(word, *meaning));
+    !sentence.has(Meaning::Unreal) && words.into_iter().any(|(_, word)| is_work(word))
 }
 
 /// Whether an output has another key than `summary` with a value.

@@ -2,7 +2,9 @@
 
 use super::finding::Finding;
 use super::observation::{NamePlace, NamesSeen, Observation, ObservationQuery, Observations};
-use super::statement::{Meaning, Sentence, Statement, Token, is_function_word, tokens};
+use super::statement::{
+    Act, Meaning, Sentence, Statement, Token, is_function_word, number, tokens,
+};
 
 /// Most names that are looked up, and the names that a reason shows.
 const NAMES: usize = 60;
@@ -18,8 +20,10 @@ struct Named<'s> {
 /// What the sentence says of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Presence {
-    /// The name exists in the project or in what was received.
+    /// Something was seen there: a line, a content, an entry about it. So it exists.
     There,
+    /// It is named, as in a recommendation.
+    Mentioned,
     /// A plan, a wish or an order names it.
     ToCome,
     /// The language of the sentence is not known, so that it can be a denial.
@@ -55,7 +59,8 @@ pub(super) fn named_findings<'s>(
             (Some(NamePlace::Nowhere), true, Presence::There) if name.contains('/') => {
                 &mut invented
             }
-            (Some(_), _, Presence::There) | (Some(_), true, Presence::Unclear) => &mut doubtful,
+            (Some(_), _, Presence::There | Presence::Mentioned)
+            | (Some(_), true, Presence::Unclear) => &mut doubtful,
             (Some(_), true, Presence::ToCome) => &mut to_come,
             (Some(_), false, Presence::ToCome | Presence::Unclear) => continue,
         };
@@ -114,29 +119,55 @@ fn is_readable(text: &str) -> bool {
     is_known_script(text) && words.len() <= function * EACH
 }
 
-/// The names of an answer; what a sentence says not to be there has none.
+/// The names of an answer; what a sentence says not to be there has none, but for a path with a line: there is a line.
 fn named(statements: &[Statement]) -> Vec<Named<'_>> {
-    let denies = |sentence: &Sentence| {
-        [Meaning::Denial, Meaning::Without, Meaning::Absent].iter().any(|m| sentence.has(*m))
-    };
     let mut found = Vec::new();
-    for said in statements.iter().filter(|said| !denies(&said.sentence)) {
+    for said in statements {
         let sentence = &said.sentence;
+        let denies = [Meaning::Denial, Meaning::Without, Meaning::Absent];
+        let denies = said.denied || denies.iter().any(|meaning| sentence.has(*meaning));
+        let shows_line = |path: &str| {
+            let of_entry = said.in_key && names_line(sentence);
+            (of_entry || has_line(&sentence.text, path)) && !sentence.has(Meaning::Absent)
+        };
+        let is_content = [Act::Contains, Act::Read].iter().any(|act| sentence.says(*act));
         let says = if sentence.has(Meaning::Unreal) || is_to_come(sentence) {
             Presence::ToCome
-        } else if said.in_key || is_readable(&sentence.text) {
+        } else if !said.in_key && !is_readable(&sentence.text) {
+            Presence::Unclear
+        } else if said.in_key || is_content {
             Presence::There
         } else {
-            Presence::Unclear
+            Presence::Mentioned
         };
         let paths = sentence.located_paths().into_iter().filter(|path| is_relative(path));
-        found.extend(paths.map(|name| Named { name, is_path: true, says }));
+        let paths = paths.filter_map(|name| {
+            let says = if shows_line(name) { Presence::There } else { says };
+            (shows_line(name) || !denies).then_some(Named { name, is_path: true, says })
+        });
+        found.extend(paths);
+        if denies {
+            continue;
+        }
         let names = sentence.names().into_iter().chain(sentence.plain_names());
         let names = names.map(|name| without_version(name.trim_end_matches("()")));
         let names = names.filter(|name| is_identifier(name));
         found.extend(names.map(|name| Named { name, is_path: false, says }));
     }
     found
+}
+
+/// Whether an entry has the number of a line.
+fn names_line(sentence: &Sentence) -> bool {
+    sentence.words.windows(2).any(|pair| pair[0] == "line" && number(&pair[1]).is_some())
+}
+
+/// Whether a text has the number of a line behind a path.
+fn has_line(text: &str, path: &str) -> bool {
+    text.match_indices(path).any(|(at, _)| {
+        let after = text[at + path.len()..].strip_prefix(':');
+        after.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()))
+    })
 }
 
 /// Whether a path can be one of the project: no pattern, no placeholder, not above or outside of it.

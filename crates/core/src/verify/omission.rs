@@ -121,17 +121,24 @@ impl<'a> Coverage<'a> {
         let Some(path) = meant.or(self.unnamed.first()) else {
             return self.denied(output, claims);
         };
-        if statements.iter().any(says_only) {
+        let says_all = |said: &&Statement| says_only(said);
+        if let Some(first) = statements.iter().find(says_all) {
+            // An exception without a path can be any file.
+            let excepts = |said: &Statement| {
+                said.sentence.has(Meaning::Except) && said.sentence.paths().is_empty()
+            };
+            let all_except = excepts(first) && statements.iter().filter(says_all).all(excepts);
             let reason = format!(
                 "the output says that nothing else was changed, but the step changed `{path}`"
             );
             return Some(
                 match (self.by_file_tool(path) || self.is_code_meant(path))
                     && !self.unclear.contains(path)
+                    && !all_except
                 {
                     true => Finding::failed(format!("{reason}, which the output does not name")),
                     false => Finding::inconclusive(format!(
-                        "{reason}, which only an earlier attempt wrote, a command as a by-product, or a text names in part"
+                        "{reason}, which only an earlier attempt wrote, a command as a by-product, or a text names in part or means by an exception"
                     )),
                 },
             );

@@ -6,6 +6,7 @@ use super::claim::{self, Claim, claims_of};
 use super::command_claim::{self, CommandClaim, command_lists};
 use super::gate::Gate;
 use super::keys::is_key;
+use super::listed_commands;
 use super::normalized_path::normalized;
 use super::rerun::Rerun;
 use super::runner::TestCommands;
@@ -49,7 +50,7 @@ impl OutputClaims {
             let is_test = script.commands.iter().any(|used| known.contains(&used.argv));
             is_test && tests.iter().any(|claim| !claim.passed)
         });
-        let commands = command_claim::once(&command_lists);
+        let commands = listed_commands::once(&command_lists);
         let is_read = |key: &str, value: &Json| {
             is_key(key, &["nochanges"])
                 || claim::has_entries(key)

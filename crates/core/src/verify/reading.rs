@@ -49,7 +49,7 @@ impl Reading<'_> {
             return commands && (self.tests)(claim).verdict == Verdict::Passed;
         }
         let Some(act) = sentence.act() else { return false };
-        let said = Statement { sentence, act: Some(act), in_key, entry: None };
+        let said = Statement { sentence, act: Some(act), in_key, entry: None, denied: false };
         self.record.supports(&said) == Support::Shown && self.is_covered(text, &said, act)
     }
 
@@ -87,6 +87,7 @@ impl Reading<'_> {
         let parts = tokens(text);
         let compared = Compared::of(self.record, said, act, &parts);
         compared.is_enough()
+            && compared.has_sides(text)
             && parts.iter().all(|part| match part {
                 Token::Path(path) => compared.path(path),
                 Token::Code(code) => compared.code(code),
@@ -146,6 +147,25 @@ impl<'c> Compared<'c> {
             Act::Passed => self.has_command,
             Act::Only => says_only(self.said) && !limits_act(&self.said.sentence.words),
             Act::Committed | Act::Outside | Act::Digest => true,
+        }
+    }
+
+    /// Whether texts in backticks are on the sides of the difference where the sentence has them.
+    fn has_sides(&self, text: &str) -> bool {
+        match self.act {
+            Act::Created | Act::Changed => self.record.has_sides(text, &self.paths, self.adds),
+            Act::Deleted
+            | Act::Renamed
+            | Act::Only
+            | Act::Contains
+            | Act::Digest
+            | Act::Kept
+            | Act::Read
+            | Act::Ran
+            | Act::Passed
+            | Act::Failed
+            | Act::Committed
+            | Act::Outside => true,
         }
     }
 

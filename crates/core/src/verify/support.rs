@@ -84,7 +84,8 @@ impl Record<'_> {
         let Some(act) = said.act else { return Support::Shown };
         let sentence = &said.sentence;
         let is_claim = said.in_key && !matches!(act, Act::Kept | Act::Read);
-        if is_claim && self.claimed.iter().any(|path| sentence.text.ends_with(path)) {
+        let text = sentence.text.trim_end_matches('/');
+        if is_claim && self.claimed.iter().any(|path| text.ends_with(path.trim_end_matches('/'))) {
             return Support::Shown;
         }
         let shown = match act {
@@ -178,6 +179,15 @@ impl Record<'_> {
                 false => Support::Open,
             };
         }
+        // A number of modified files can be meant without those that are new, or with them.
+        let is_of_kind = |number: &u64| {
+            let is_modified =
+                |word: &String| ["modified", "updated", "edited"].contains(&word.as_str());
+            !sentence.words.iter().any(is_modified) || *number as usize == old
+        };
+        if !files.iter().all(is_of_kind) {
+            return Support::Open;
+        }
         let paths = sentence.paths();
         let about: Vec<&&str> = changed
             .iter()
@@ -256,7 +266,9 @@ impl Record<'_> {
         let mut known = self.changes.changed().filter(|changed| self.is_same(changed, path));
         let fits =
             |changed: &str| said.is_empty() || said.iter().any(|act| self.has_kind(changed, *act));
-        known.any(fits) || path.ends_with('/') && self.changes.differs_below(&folder)
+        // Whether other files of a folder were there before, or are there still, is not known here.
+        let is_whole = said.contains(&Act::Created) || said.contains(&Act::Deleted);
+        known.any(fits) || path.ends_with('/') && !is_whole && self.changes.differs_below(&folder)
     }
 
     pub(super) fn has_kind(&self, changed: &str, act: Act) -> bool {

@@ -5,9 +5,10 @@
 
 use super::call_claim::{CallClaim, call_claims};
 use super::claim::{Claim, claims_of, has_entries, listed_kinds};
-use super::command_claim::{CommandClaim, command_lists, once};
+use super::command_claim::{CommandClaim, command_lists};
 use super::gate::Gate;
 use super::keys::{is_neutral, words};
+use super::listed_commands::once;
 use super::reading::Reading;
 use super::statement::{Sentence, TestClaim, Token, is_function_word, names_code, tokens};
 use super::test_claim::keyed_test_claims;

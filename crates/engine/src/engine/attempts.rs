@@ -15,8 +15,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, InstanceKey, OutcomeKind};
 use kb_clock::{RunClock, WokenGuard};
 use kb_core::evidence::{
-    ApprovalRequest, CheckDetail, Confidence, Exchange, Heard, Merged, Payload, Record, Verdict,
-    Verification,
+    CheckDetail, Confidence, Exchange, Heard, Merged, Payload, Record, Verdict, Verification,
 };
 use kb_core::redaction::{Masked, Redactor, StreamMasker};
 use kb_core::run::{AttemptReport, Effect, Input, InstanceIx, Question, Wait};
@@ -248,8 +247,7 @@ pub(super) async fn run(
     channel.note_activity();
     let mut outcome = ended.unwrap_or_else(|panic| panicked(&*panic));
     if let Some(request) = outcome.asks.take() {
-        let ApprovalRequest { call, text } = *request;
-        let question = Question::about_call(text, call);
+        let question = Question::of_call(*request, channel.clock.now());
         let wait = channel.redactor.mask(Wait::Person(Box::new(question)));
         let _ = channel.messages.send(Message::Asks { work: channel.work, wait });
         return;

@@ -9,16 +9,35 @@ use crate::journal::JournalError;
 use kb_base::value::Json;
 use kb_core::evidence::Payload;
 use kb_core::redaction::{Masked, Redactor};
-use kb_core::run::{Input, InstanceIx, Reply};
-use kb_language::definition::{Step, StepKind};
+use kb_core::run::{Input, InstanceIx, Question, Reply};
+use kb_language::definition::{AnswerRule, Step};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A reply of a person that is to be checked, because it has an answer.
 pub(super) struct Delivery {
     /// The message that it came with; `None` if this process was started with it.
     pub(super) message: Option<i64>,
-    to: Vec<(InstanceIx, Arc<Step>)>,
+    to: Vec<Target>,
     reply: Reply,
+}
+
+/// An instance that waits for the reply.
+struct Target {
+    instance: InstanceIx,
+    step: Arc<Step>,
+    /// What the person is asked about a tool call.
+    about_call: Option<Question>,
+}
+
+impl Target {
+    /// The answers that it accepts; `None` if it waits for a decision.
+    fn rule(&self) -> Option<Cow<'_, AnswerRule>> {
+        match &self.about_call {
+            Some(question) => question.input_rule().map(Cow::Owned),
+            None => self.step.kind.question().and_then(|asked| asked.answer).map(Cow::Borrowed),
+        }
+    }
 }
 
 /// Reads the inbox and queues the inputs that its messages lead to. Returns the first reply that is to be checked;
@@ -87,10 +106,14 @@ pub(super) fn deliver(
     let waiting = state.instances().map(|(ix, _)| ix);
     let to: Vec<_> = waiting
         .filter(|ix| state.waits_for_person(&context.plan, *ix) && is_named(*ix))
-        .map(|ix| (ix, context.planned(state, ix).step.clone()))
+        .map(|ix| {
+            let asked = state.instance(ix).question().filter(|asked| asked.call.is_some());
+            let step = context.planned(state, ix).step.clone();
+            Target { instance: ix, step, about_call: asked.cloned() }
+        })
         .collect();
     // The person has not seen what a step of the parent changed meanwhile.
-    let is_quiet = folded.known.is_quiet_above(to.iter().map(|(instance, _)| *instance));
+    let is_quiet = folded.known.is_quiet_above(to.iter().map(|target| target.instance));
     reply.seen = reply.seen.filter(|_| is_quiet);
     Delivery { message, to, reply }
 }
@@ -98,8 +121,7 @@ pub(super) fn deliver(
 impl Delivery {
     /// Whether a schema may have to be applied to the answer.
     pub(super) fn needs_check(&self) -> bool {
-        let asks = |step: &Step| step.kind.question().is_some_and(|asked| asked.answer.is_some());
-        self.reply.answer.is_some() && self.to.iter().any(|(_, step)| asks(step))
+        self.reply.answer.is_some() && self.to.iter().any(|target| target.rule().is_some())
     }
 
     /// The inputs of a reply that needs no check.
@@ -109,14 +131,16 @@ impl Delivery {
 
     /// The inputs of a reply that fits none of the questions.
     pub(super) fn refused(&self) -> Vec<Input> {
-        self.to.iter().map(|(instance, _)| Input::ReplyRefused { instance: *instance }).collect()
+        let refused = |target: &Target| Input::ReplyRefused { instance: target.instance };
+        self.to.iter().map(refused).collect()
     }
 
     /// The inputs of the reply. An answer that does not satisfy the options or the schema of a question is refused.
     pub(super) fn check(self, redactor: &Redactor, payloads: &Payloads) -> Vec<Input> {
         let Delivery { to, reply, .. } = self;
-        let input = |(instance, step): (InstanceIx, Arc<Step>)| {
-            if accepts(&step.kind, &reply) {
+        let input = |target: Target| {
+            let instance = target.instance;
+            if accepts(target.rule().as_deref(), &reply) {
                 Input::Answered { instance, reply: masked(redactor, payloads, &reply) }
             } else {
                 Input::ReplyRefused { instance }
@@ -127,9 +151,9 @@ impl Delivery {
 }
 
 /// Whether a reply fits: an answer to a question satisfies its rule, other replies have no answer.
-fn accepts(kind: &StepKind, reply: &Reply) -> bool {
+fn accepts(rule: Option<&AnswerRule>, reply: &Reply) -> bool {
     let answer = reply.answer.as_ref().and_then(Payload::as_inline);
-    match kind.question().and_then(|question| question.answer) {
+    match rule {
         Some(rule) => !reply.approved || answer.is_some_and(|answer| rule.check(answer).is_ok()),
         None => reply.answer.is_none(),
     }

@@ -243,6 +243,8 @@ impl Payloads {
             Record::ToolResult { result, .. } => *result = inline(result)?,
             Record::Output { parts, .. } => *parts = inline(parts)?,
             Record::Observed { basis } => *basis = inline(basis)?,
+            Record::Approval { answer: Some(answer), .. } => *answer = inline(answer)?,
+            Record::Approval { answer: None, .. } => {}
             Record::Compression { .. }
             | Record::Reservation { .. }
             | Record::BudgetWarning { .. }
@@ -250,7 +252,6 @@ impl Payloads {
             | Record::Recall { .. }
             | Record::Delegate { .. }
             | Record::DelegateEnded { .. }
-            | Record::Approval { .. }
             | Record::ChildRun { .. }
             | Record::ChildRunEnded { .. }
             | Record::CacheHit(_)

@@ -37,6 +37,7 @@ pub(super) async fn call(
     env.extend(request.identity());
     let call = Call {
         approved: false,
+        answers: Default::default(),
         id,
         tool: tool.to_owned(),
         args: args.clone(),

@@ -118,6 +118,12 @@ fn decisions(history: &[Record]) -> Option<String> {
         let Record::Approval { call, approved, comment, .. } = record else { return None };
         let comment = comment.as_ref().map(|text| format!(": {}", first_line(text, 500)));
         let comment = comment.unwrap_or_default();
+        if call.asks_input {
+            return Some(format!(
+                "- The server of `{}` asked a person, who has decided. Make the same call again.",
+                call.tool
+            ));
+        }
         Some(if *approved {
             format!(
                 "- `{}` is permitted as you asked for it{comment}. Ask for it again in the same way.",

@@ -5,11 +5,15 @@
 //! holds for equal calls of the attempt until a call has changed a file; then a person is asked again.
 
 use super::pending_call::PendingCall;
-use kb_base::value::Digest;
-use kb_core::evidence::{ApprovalRequest, CallRef, Invocation};
+use crate::tool::{InputAnswers, InputReply, InputRequest};
+use kb_base::value::{Digest, Json};
+use kb_core::evidence::{
+    AnswerForm, ApprovalRequest, CallRef, Invocation, InvocationStatus, TIMEOUT,
+};
 use kb_language::toolspec::DELEGATE;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The decisions about the calls of an attempt.
 #[derive(Debug, Clone, Default)]
@@ -22,11 +26,29 @@ pub(super) struct Decisions {
     models: BTreeMap<Digest, bool>,
     /// Rejected calls by id, with the message for the model.
     rejected: BTreeMap<String, String>,
+    /// What people answered to questions of servers, by the digests of the questions.
+    inputs: Arc<InputAnswers>,
 }
 
 impl Decisions {
     /// Notes a decision.
-    pub(super) fn note(&mut self, call: &CallRef, approved: bool, by: &str, comment: Option<&str>) {
+    pub(super) fn note(
+        &mut self,
+        call: &CallRef,
+        approved: bool,
+        (by, comment): (&str, Option<&str>),
+        answer: Option<&Json>,
+    ) {
+        if call.asks_input {
+            let reply = match (approved, answer) {
+                (true, Some(answer)) => InputReply::Accept(answer.clone()),
+                (true, None) => InputReply::Accept(json!({})),
+                (false, _) if by == TIMEOUT => InputReply::Cancel,
+                (false, _) => InputReply::Decline,
+            };
+            Arc::make_mut(&mut self.inputs).insert(call.args_hash, reply);
+            return;
+        }
         if call.is_about_model() {
             self.models.insert(call.args_hash, approved);
             return;
@@ -43,6 +65,9 @@ impl Decisions {
     /// Notes the end of a call. After a file change, earlier approvals do not hold. What a delegated task changed is in the
     /// journal of its own run.
     pub(super) fn ended(&mut self, call: &Invocation) {
+        if call.status == InvocationStatus::Success {
+            self.inputs = Arc::default();
+        }
         self.rejected.remove(&call.id);
         if !call.changes.is_empty() || call.tool == DELEGATE {
             self.approved.clear();
@@ -69,6 +94,11 @@ impl Decisions {
         self.models.get(hash).copied()
     }
 
+    /// What people answered to questions of servers.
+    pub(super) fn inputs(&self) -> Arc<InputAnswers> {
+        self.inputs.clone()
+    }
+
     /// Why the call with this id was rejected.
     pub(super) fn rejection(&self, id: &str) -> Option<&str> {
         self.rejected.get(id).map(String::as_str)
@@ -85,6 +115,31 @@ pub(super) fn unpriced(call: CallRef, model: &str, user: &str) -> ApprovalReques
             kb_base::diagnostic::Code::MODEL_WITHOUT_PRICE.as_str()
         ),
         call,
+        form: None,
+    }
+}
+
+/// The question of a server during a call of this specialist.
+pub(super) fn input(call: &PendingCall, specialist: &str, asked: &InputRequest) -> ApprovalRequest {
+    let (server, message) = (&asked.question.server, &asked.question.message);
+    let schema = &asked.question.schema;
+    let has_fields = schema["properties"].as_object().is_some_and(|fields| !fields.is_empty());
+    ApprovalRequest {
+        text: format!(
+            "the MCP server `{server}` asks, in a call of `{}` by `{specialist}`: {message}",
+            call.tool
+        ),
+        call: CallRef {
+            id: format!("input_{}", &asked.key.to_string()[..16]),
+            tool: call.tool.clone(),
+            args_hash: asked.key,
+            code: BTreeMap::new(),
+            asks_input: true,
+        },
+        form: Some(Box::new(AnswerForm {
+            schema: has_fields.then(|| schema.clone()),
+            within: asked.question.within,
+        })),
     }
 }
 
@@ -120,7 +175,14 @@ pub(super) fn request(
             call.tool,
             &args_hash.to_string()[..12]
         ),
-        call: CallRef { id: call.id.clone(), tool: call.tool.clone(), args_hash, code },
+        call: CallRef {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            args_hash,
+            code,
+            asks_input: false,
+        },
+        form: None,
     }
 }
 

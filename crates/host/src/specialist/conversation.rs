@@ -152,8 +152,12 @@ impl Conversation {
             }
             Record::Phase { phase, round, .. } => self.entered(*phase, *round),
             Record::Recall { text, .. } => self.handover.memory = Some(text.clone()),
-            Record::Approval { call, approved, by, comment } => {
-                self.decisions.note(call, *approved, by, comment.as_deref());
+            Record::Approval { call, approved, by, comment, answer } => {
+                let answer = answer.as_ref().and_then(Payload::as_inline).map(|own| &**own);
+                self.decisions.note(call, *approved, (by, comment.as_deref()), answer);
+                if call.asks_input {
+                    self.call_repeats();
+                }
             }
             Record::DelegateEnded { usage, .. } => self.usage += *usage,
             Record::BudgetWarning { .. }

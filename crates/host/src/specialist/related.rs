@@ -33,6 +33,7 @@ pub(super) async fn section(
         cwd: String::new(),
         evidence: false,
         approved: true,
+        answers: Default::default(),
     };
     let (answer, _) = tools.call(&call, cancel).await;
     if let Some(failure) = answer.failure {

@@ -1,6 +1,6 @@
 //! Execution of the first tool call in the queue, between the records of its start and its result.
 
-use super::approval::{call_hash, request};
+use super::approval::{call_hash, input, request};
 use super::compression::arguments;
 use super::pending_call::PendingCall;
 use super::report::StopReason;
@@ -115,6 +115,10 @@ impl Attempt<'_> {
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));
         self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
         let (result, invocation) = self.execute(&pending, &CancellationToken::new()).await?;
+        if let Some(asked) = &result.asks {
+            let specialist = self.work.specialist.id.as_str();
+            return Err(StopReason::Asks(Box::new(input(&pending, specialist, asked))));
+        }
         let changed = protected_change(&result);
         self.record_result(result, invocation).await?;
         changed.map_or(Ok(()), |failure| Err(StopReason::ProtectedPathsChanged(failure)))
@@ -199,6 +203,7 @@ impl Attempt<'_> {
                 &self.request.cwd,
                 &self.code(pending),
             )),
+            answers: self.conversation.decisions().inputs(),
         }
     }
 
@@ -232,6 +237,10 @@ impl Attempt<'_> {
         };
         let changed = protected_change(&result);
         self.record_result(result.clone(), invocation).await?;
+        if let Some(asked) = &result.asks {
+            let specialist = self.work.specialist.id.as_str();
+            return Err(StopReason::Asks(Box::new(input(pending, specialist, asked))));
+        }
         changed.map_or(Ok(result), |failure| Err(StopReason::ProtectedPathsChanged(failure)))
     }
 

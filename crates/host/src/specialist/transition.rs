@@ -152,6 +152,13 @@ impl Conversation {
         }
     }
 
+    /// The first call waits again: its server asked a person, who has decided.
+    pub(super) fn call_repeats(&mut self) {
+        if let Some(call) = self.pending.front_mut() {
+            call.started = false;
+        }
+    }
+
     pub(super) fn call_ended(&mut self, invocation: &Invocation, result: &Payload) {
         let Some(at) = self.pending.iter().position(|call| call.id == invocation.id) else {
             // Of a coding agent, whose calls wait in no queue.

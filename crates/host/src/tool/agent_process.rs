@@ -165,6 +165,7 @@ impl Toolbox {
             cwd: String::new(),
             evidence: false,
             approved: false,
+            answers: Default::default(),
         };
         self.permits(&call).map_err(|refusal| {
             let (Refusal::Denied(failure) | Refusal::Failed(failure)) = refusal;

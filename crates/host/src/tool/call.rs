@@ -1,10 +1,12 @@
 //! The types of a tool call.
 
+use super::input_request::{InputAnswers, InputRequest};
 use crate::workspace::PathError;
 use kb_base::value::{Failure, Json};
 use kb_core::evidence::{Change, EvidenceRef, InvocationStatus, ProcessEvidence};
 use kb_language::definition::NetworkAccess;
 use serde_json::json;
+use std::sync::Arc;
 
 /// One call of a tool, before it is permitted and executed.
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub struct Call {
     pub evidence: bool,
     /// Whether a person approved this call, so that it requires no further approval.
     pub approved: bool,
+    /// What people answered to questions of the server of the tool.
+    pub answers: Arc<InputAnswers>,
 }
 
 /// The origin of a tool call.
@@ -58,6 +62,8 @@ pub struct CallResult {
     pub evidence: Vec<EvidenceRef>,
     /// The trace of its process: argv, working directory, exit code, truncated bytes.
     pub process: Option<Box<ProcessEvidence>>,
+    /// What the server of the tool asks a person. The call failed without an answer, and can be made again with one.
+    pub asks: Option<Box<InputRequest>>,
 }
 
 impl CallResult {
@@ -70,6 +76,7 @@ impl CallResult {
             changes: Vec::new(),
             evidence: Vec::new(),
             process: None,
+            asks: None,
         }
     }
 

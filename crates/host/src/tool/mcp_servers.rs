@@ -171,9 +171,10 @@ impl ToolServer for McpServers {
             if let Some(watch) = &watch {
                 watch.require_complete().map_err(|error| error.failure())?;
             }
+            let talk = place.talk.clone();
             let connection = self.connection(own, place).await?;
             let name = tool.name.strip_prefix(&*tool.namespace).unwrap_or(&tool.name);
-            let answer = connection.call(name, args).await;
+            let answer = connection.call(name, args, talk).await;
             if let Some(watch) = watch {
                 let before = workspace.state_before();
                 let failure = || protected_failure(&watch.end(), workspace, before);

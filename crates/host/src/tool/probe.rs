@@ -125,6 +125,7 @@ impl Toolbox {
             cwd: String::new(),
             evidence: false,
             approved: false,
+            answers: Default::default(),
         };
         let answer = self.execute(&asked, cancel).await;
         let digest = Some(Digest::of_json(&answer.result));

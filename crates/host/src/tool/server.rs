@@ -4,8 +4,10 @@ use super::process_launcher::ProcessLauncher;
 use futures::future::BoxFuture;
 use kb_base::value::{Digest, Failure, Json};
 use kb_language::toolspec::ToolSpec;
+use kb_mcpclient::CallTalk;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Where the process of a server runs, and what of the project it sees.
@@ -14,12 +16,14 @@ pub struct ServerPlace<'a> {
     pub processes: &'a ProcessLauncher,
     /// Paths that the caller must not read.
     pub hidden: Vec<PathBuf>,
+    /// Who hears what the server says and asks during the call.
+    pub talk: Option<Arc<dyn CallTalk>>,
 }
 
 impl<'a> ServerPlace<'a> {
     /// The place of a server for all callers: it sees what commands of specialists see.
     pub async fn of(processes: &'a ProcessLauncher) -> Result<ServerPlace<'a>, Failure> {
-        Ok(ServerPlace { processes, hidden: processes.unreadable().await? })
+        Ok(ServerPlace { processes, hidden: processes.unreadable().await?, talk: None })
     }
 }
 

@@ -46,6 +46,7 @@ mod tracked_files;
 mod walk;
 mod watch;
 mod watch_rules;
+mod whole_file;
 mod work_trees;
 mod write_target;
 mod writing;

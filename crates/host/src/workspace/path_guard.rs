@@ -19,7 +19,6 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -165,14 +164,6 @@ impl Workspace {
     /// The real path of the workspace root.
     pub fn root(&self) -> &Path {
         &self.roots.root.path
-    }
-
-    /// Reads the whole content of a regular file.
-    pub fn read_file(&self, path: &str) -> Result<Vec<u8>, PathError> {
-        let mut bytes = Vec::new();
-        let mut file = self.open_file(&self.locate(path)?)?;
-        file.read_to_end(&mut bytes).map_err(|error| PathError::io(path, error))?;
-        Ok(bytes)
     }
 
     /// The current state of a path, with the digest of a regular file; `None` if it does not exist.

@@ -2,8 +2,8 @@
 
 use super::Project;
 use crate::trigger::definition_digest;
-use kb_attempt::read_regular;
 use kb_base::value::{Digest, limits};
+use kb_host::workspace::Workspace;
 use kb_language::definition::{InputFile, Playbook, content_digest};
 use std::collections::BTreeMap;
 
@@ -26,11 +26,11 @@ impl<'p> DefinitionDigests<'p> {
         let tasks = self.project.catalog.task_files_of(playbook);
         let found = reached.iter().filter_map(|path| self.files.get(path.as_str()));
         let own = found.map(|file| (content_digest(file), file.path.as_str()));
+        let workspace = Workspace::open(&self.project.context.root, &[], &[]).ok();
         let task = |path: &'_ String| {
             // A file that cannot be read starts nothing; it is a change all the same.
-            let path = self.project.context.root.join(path);
-            let text = read_regular(&path, limits::TASK_FILE_BYTES).unwrap_or_default();
-            Digest::of(text)
+            let read = |own: &Workspace| own.read_at_most(path, limits::TASK_FILE_BYTES).ok();
+            Digest::of(workspace.as_ref().and_then(read).unwrap_or_default())
         };
         definition_digest(own.chain(tasks.iter().map(|path| (task(path), path.as_str()))))
     }

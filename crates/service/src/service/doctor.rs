@@ -16,16 +16,20 @@ use kb_base::value::counted;
 use kb_engine::journal::JournalError;
 use kb_host::llm::{
     CallOrigin, ChatRequest, GenaiProvider, Message, ModelProvider, TierReport, Tiers,
-    local_servers,
+    ToolDescription, local_servers,
 };
 use kb_language::definition::{ApprovalLevel, ProcessChoice};
 use kb_process::BaseEnvironment;
+use serde_json::json;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What the finding of the sandbox says below the level `kernel`.
 const OWN_CHECKS: &str =
     "; commands that check the work of a specialist run with the rights of this user";
+
+/// The tool that a model is asked to call.
+const PROBE: &str = "ready";
 
 /// Runs all checks; with `call`, sends one request to each model. A missing project is a finding,
 /// not an error.
@@ -315,7 +319,7 @@ async fn models(project: &Project, call: bool) -> Vec<Finding> {
     findings
 }
 
-/// Sends one short request to a model.
+/// Sends one short request to a model, with a tool that it is to call.
 async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
     let model = match provider.resolve(report.tier, None) {
         Ok(model) => model,
@@ -323,20 +327,39 @@ async fn ask(provider: &GenaiProvider, report: &TierReport) -> Finding {
     };
     let request = ChatRequest {
         model,
-        messages: vec![Message::User("Answer with the one word: ready".to_owned())],
-        tools: Vec::new(),
+        messages: vec![Message::User(format!("Call the tool `{PROBE}` with `word` set to `yes`."))],
+        tools: vec![ToolDescription {
+            name: PROBE.to_owned(),
+            description: "Says that you can call tools.".to_owned(),
+            schema: json!({
+                "type": "object",
+                "properties": {"word": {"type": "string"}},
+                "required": ["word"],
+            }),
+        }],
         response_schema: None,
         temperature: Some(0.0),
-        max_tokens: Some(64),
+        max_tokens: Some(1_024),
         reasoning: None,
-        timeout: Duration::from_secs(30),
+        timeout: Duration::from_secs(60),
         origin: CallOrigin::default(),
     };
     let began = kb_clock::instant();
     let reply = provider.chat(request, &|_| {}, &CancellationToken::new()).await;
     let took = kb_base::value::format_duration(began.elapsed());
     match reply {
-        Ok(_) => Finding::new(FindingLevel::Ok, "models", format!("{report}: answered in {took}")),
+        Ok(reply) if reply.calls.iter().any(|call| call.tool == PROBE) => {
+            let what = format!("{report}: answered in {took}, with a call of a tool");
+            Finding::new(FindingLevel::Ok, "models", what)
+        }
+        Ok(_) => {
+            let what = format!(
+                "{report}: answered in {took}, but did not call the tool that it was asked to call"
+            );
+            Finding::new(FindingLevel::Warning, "models", what).help(
+                "specialists work by calls of tools: use a model that can call them, or a server that passes the calls on",
+            )
+        }
         Err(error) => Finding::new(FindingLevel::Error, "models", format!("{report}: {error}"))
             .help("check the key, the endpoint and the model name"),
     }

@@ -179,6 +179,7 @@ pub(super) async fn called_once(
         cwd: String::new(),
         evidence: true,
         approved: true,
+        answers: Default::default(),
     };
     let (result, invocation) = toolbox.call(&call, &CancellationToken::new()).await;
     if let Some((run, instance)) = &place {

@@ -50,6 +50,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             cwd: String::new(),
             evidence: true,
             approved: false,
+            answers: Default::default(),
         };
         trace.push(tools.call(&call, &CancellationToken::new()).await.1);
     }

@@ -98,7 +98,12 @@ impl Decider<'_> {
         if instance.status != StepStatus::Waiting || !due {
             return;
         }
-        if self.step(ix).kind.is_waiting() { self.wait_is_over(ix) } else { self.ready(ix) }
+        let asks_for_call = instance.question().is_some_and(|asked| asked.call.is_some());
+        if asks_for_call || self.step(ix).kind.is_waiting() {
+            self.wait_is_over(ix);
+        } else {
+            self.ready(ix);
+        }
     }
 
     /// An item of a `forEach` step has ended, or the list is empty: the step may end.

@@ -1,10 +1,11 @@
 //! Steps that wait without a slot: for a time, an answer or an approval.
 
 use super::Decider;
-use crate::evidence::{CallRef, Payload, Record};
+use crate::evidence::{CallRef, Payload, Record, TIMEOUT};
 use crate::run::effect::Effect;
 use crate::run::event::{Event, InstanceIx, StepStatus};
-use crate::run::input::{Reply, TIMEOUT, Wait};
+use crate::run::input::{Reply, Wait};
+use crate::run::question::QuestionKind;
 use crate::run::state::ModelDecision;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json};
@@ -56,6 +57,11 @@ impl Decider<'_> {
             let by = TIMEOUT.to_owned();
             Expiry::Reply(Reply { approved, by, answer, comment: None, call: None, seen: None })
         };
+        let call = self.instance(ix).question().and_then(|asked| asked.call.clone());
+        if let Some(call) = call {
+            // The attempt continues, and its server learns that no person answered.
+            return self.decide_call(ix, *call, (false, TIMEOUT, &None), None);
+        }
         let expiry = match self.step(ix).kind.question() {
             None => Expiry::Done,
             Some(question) => match question.on_timeout {
@@ -88,7 +94,9 @@ impl Decider<'_> {
             return;
         }
         let question = self.step(ix).kind.question();
-        let needs_answer = question.is_some_and(|question| question.answer.is_some());
+        let of_call = self.instance(ix).question().filter(|asked| asked.call.is_some());
+        let needs_answer = question.is_some_and(|question| question.answer.is_some())
+            || of_call.is_some_and(|asked| asked.kind == QuestionKind::Ask);
         if needs_answer && reply.approved && reply.answer.is_none() {
             return;
         }
@@ -139,15 +147,15 @@ impl Decider<'_> {
         if reply.call.is_some_and(|id| id != call.id) {
             return;
         }
-        let Reply { approved, by, comment, .. } = reply;
+        let Reply { approved, by, comment, answer, .. } = reply;
         let model = call.is_about_model().then_some(call.args_hash);
-        self.decide_call(ix, call, (approved, &by, &comment));
+        self.decide_call(ix, call, (approved, &by, &comment), answer);
         if model.is_none() {
             return;
         }
         for (other, call) in self.asked_about_models() {
             if Some(call.args_hash) == model {
-                self.decide_call(other, call, (approved, &by, &comment));
+                self.decide_call(other, call, (approved, &by, &comment), None);
             }
         }
     }
@@ -173,7 +181,7 @@ impl Decider<'_> {
     fn decided_before(&mut self, ix: InstanceIx, call: CallRef) {
         let known = self.state.models.get(&call.args_hash).filter(|_| call.is_about_model());
         if let Some(ModelDecision { permitted, by }) = known.cloned() {
-            self.decide_call(ix, call, (permitted, &by, &None));
+            self.decide_call(ix, call, (permitted, &by, &None), None);
         }
     }
 
@@ -182,12 +190,19 @@ impl Decider<'_> {
         ix: InstanceIx,
         call: CallRef,
         (approved, by, comment): (bool, &str, &Option<String>),
+        answer: Option<Payload>,
     ) {
         let (by, comment) = (by.to_owned(), comment.clone());
         let attempt = self.instance(ix).attempt;
-        let record = Record::Approval { call, approved, by: by.clone(), comment: comment.clone() };
+        let record = Record::Approval {
+            call,
+            approved,
+            by: by.clone(),
+            comment: comment.clone(),
+            answer: answer.clone(),
+        };
         let seen = None;
-        self.emit(Event::Answered { instance: ix, approved, by, answer: None, comment, seen });
+        self.emit(Event::Answered { instance: ix, approved, by, answer, comment, seen });
         self.emit(Event::Recorded { instance: ix, attempt, record: Box::new(record) });
     }
 

@@ -11,10 +11,11 @@ mod lists;
 mod numbers;
 mod other_checks;
 mod results;
+mod roles;
 
 use super::{
     AskedWork, CommandEnd, CommandRun, Criterion, DefinedName, Gate, IgnoredChange, Location,
-    MatchedFile, NamesSeen, Observation, ObservationQuery, Observations, ParsedGate,
+    MatchedFile, NamePlace, NamesSeen, Observation, ObservationQuery, Observations, ParsedGate,
 };
 use crate::evidence::{
     Change, FileKind, FileState, Invocation, InvocationStatus, ProcessEndKind, ProcessEvidence,
@@ -229,7 +230,14 @@ impl Step {
                 });
                 Observation::Files(Ok(found.collect()))
             }
-            ObservationQuery::Names(_) => Observation::Names(NamesSeen::default()),
+            ObservationQuery::Names(names) => {
+                let place = |name: &String| match self.files.contains_key(name) {
+                    true => NamePlace::Known,
+                    false => NamePlace::Nowhere,
+                };
+                let places = names.iter().map(|name| (name.clone(), place(name)));
+                Observation::Names(NamesSeen { places: places.collect(), ..NamesSeen::default() })
+            }
             ObservationQuery::Definitions { files, names } => {
                 let of_path = |path: &String| {
                     let text = self.files.get(path).filter(|_| path.ends_with(".py"))?;

@@ -340,8 +340,9 @@ fn is_short(arg: &str) -> bool {
     })
 }
 
-/// Whether a variable can decide which tests run, or how. The folder that imports come from, with its usual value, cannot.
-fn decides(assignment: &str) -> bool {
+/// Whether a variable can decide what a command does, such as which tests run. The folder that imports come from, with its
+/// usual value, cannot.
+pub(super) fn decides(assignment: &str) -> bool {
     let Some((name, value)) = assignment.split_once('=') else { return false };
     let name = name.trim_end_matches('+').to_ascii_uppercase();
     let is_path = matches!(name.as_str(), "PYTHONPATH" | "NODE_PATH");

@@ -36,6 +36,8 @@ pub(super) struct Statement {
     /// The whole value of a key that says what was done, if the statement is one: an entry of a list, whatever mark it ends
     /// with.
     pub(super) entry: Option<String>,
+    /// Whether a field of its entry says that what the entry names is not there or was not done: `exists: false`.
+    pub(super) denied: bool,
 }
 
 /// The statements of an output, without the keys that another check reads.
@@ -103,7 +105,7 @@ impl Reader<'_> {
 
     fn push(&mut self, sentence: Sentence, in_key: bool) {
         let act = sentence.act();
-        self.found.push(Statement { sentence, act, in_key, entry: None });
+        self.found.push(Statement { sentence, act, in_key, entry: None, denied: false });
     }
 
     fn value(&mut self, key: &str, value: &Json) {
@@ -118,8 +120,13 @@ impl Reader<'_> {
             Json::String(text) if is_short(text) => {
                 if !states && names_code(key) && paths(text).is_empty() {
                     let named = Sentence::all(&format!("{key} `{text}`"));
-                    let said =
-                        |sentence| Statement { sentence, act: None, in_key: true, entry: None };
+                    let said = |sentence| Statement {
+                        sentence,
+                        act: None,
+                        in_key: true,
+                        entry: None,
+                        denied: false,
+                    };
                     self.found.extend(named.into_iter().map(said));
                 } else if states || is_definite(text) {
                     self.value(key, value);
@@ -163,11 +170,29 @@ impl Reader<'_> {
                 true => format!("{} `{}`", name_of(name), text_of(value)),
                 false => format!("{} {}", name_of(name), text_of(value)),
             });
+            let before = self.found.len();
             self.add(&format!("{key} {}", said.collect::<Vec<_>>().join(" ")), true);
+            let denied = fields.iter().any(|(name, value)| denies_presence(name, value));
+            self.found[before..].iter_mut().for_each(|said| said.denied = denied);
         }
         for (name, value) in fields.iter().filter(|(_, value)| !is_entry || !is_flat(value)) {
             self.collect(value, format!("{key} {}", name_of(name)).trim());
         }
+    }
+}
+
+/// Whether a field of an entry says that what the entry names is not there: `exists: false`, `missing: true`,
+/// `status: not found`.
+fn denies_presence(name: &str, value: &Json) -> bool {
+    let denies = |text: &str| {
+        let meanings = [Meaning::Absent, Meaning::Denial, Meaning::Without];
+        Sentence::all(text).iter().any(|said| meanings.iter().any(|meaning| said.has(*meaning)))
+    };
+    match value {
+        Json::Bool(false) => true,
+        Json::Bool(true) => denies(&name_of(name)),
+        Json::String(text) => denies(text),
+        Json::Null | Json::Number(_) | Json::Array(_) | Json::Object(_) => false,
     }
 }
 
@@ -180,9 +205,17 @@ fn text_of(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Whether a text is a value and no sentence.
+/// Whether a text is a value and no sentence: `Created src/a.rs` is one, also without a full stop.
 fn is_short(text: &str) -> bool {
-    text.split_whitespace().count() < 3 && !text.trim_end().ends_with(['.', '!'])
+    let count = text.split_whitespace().count();
+    let is_sentence = || {
+        let starts = text.split_whitespace().next().map(Sentence::all).unwrap_or_default();
+        let acts = [Act::Created, Act::Changed, Act::Deleted];
+        count == 2
+            && !paths(text).is_empty()
+            && starts.iter().any(|word| acts.iter().any(|act| word.says(*act)))
+    };
+    count < 3 && !text.trim_end().ends_with(['.', '!']) && !is_sentence()
 }
 
 /// Whether the values of a key are names of code or of packages.

@@ -2,7 +2,9 @@
 
 use super::plugin::{mismatch, receipts};
 use crate::tool::call::{Call, CallResult, Refusal};
+use crate::tool::call_desk::CallDesk;
 use crate::tool::context::{CallContext, Tool, cancelled};
+use crate::tool::input_request::InputRequest;
 use crate::tool::process_launcher::ProcessLauncher;
 use crate::tool::server::{ServerPlace, ToolServer};
 use futures::future::BoxFuture;
@@ -42,8 +44,9 @@ impl Tool for DeclaredTool {
     ) -> BoxFuture<'a, CallResult> {
         let limit = context.limit.unwrap_or(TIMEOUT);
         Box::pin(async move {
+            let desk = CallDesk::of(call, context.recorder, context.redactor);
             let place = match ServerPlace::of(context.processes).await {
-                Ok(place) => place,
+                Ok(place) => ServerPlace { talk: Some(desk.clone()), ..place },
                 Err(failure) => return CallResult::failed(InvocationStatus::Denied, failure),
             };
             let answer = tokio::select! {
@@ -53,6 +56,9 @@ impl Tool for DeclaredTool {
                     return self.timed_out(limit);
                 }
             };
+            if let Some(asked) = desk.open_question() {
+                return unanswered(asked);
+            }
             // The output is masked before it is compared: messages quote it.
             let answer = answer.map(|output| context.redactor.mask_json(&output));
             let (output, wrong) = match answer {
@@ -97,6 +103,15 @@ impl DeclaredTool {
         let failure = Failure::new(Code::COMMAND_TIMED_OUT, message);
         CallResult::failed(InvocationStatus::Timeout, failure.help("raise `timeout` of the step"))
     }
+}
+
+/// The result of a call whose server asks a person. What the server says after that is not used.
+fn unanswered(asked: InputRequest) -> CallResult {
+    let message = format!("the MCP server `{}` asks a person", asked.question.server);
+    let failure = Failure::new(Code::MCP_CALL_FAILED, message)
+        .help("make the same call again when the question is answered");
+    let failed = CallResult::failed(InvocationStatus::Failed, failure);
+    CallResult { asks: Some(Box::new(asked)), ..failed }
 }
 
 /// A tool that the run began with, and that nothing executes now.

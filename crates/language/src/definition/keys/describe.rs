@@ -28,6 +28,28 @@ pub(super) fn key_text(table: &KeyTable, key: &KeySpec) -> String {
     }
 }
 
+impl KeyTable {
+    /// Whether a key may stand in a map that has these keys already: of the keys that exclude each other only one, and no
+    /// key of another one.
+    pub fn takes_beside(&self, key: &KeySpec, present: &[String]) -> bool {
+        let (KeyRule::ExactlyOne(names) | KeyRule::OneOrInherited(names)) = self.rule else {
+            return true;
+        };
+        let Some(chosen) = names.iter().find(|name| present.iter().any(|own| own == *name)) else {
+            return true;
+        };
+        let excluded = || {
+            kind::kinds()
+                .filter(|kind| kind.key == *chosen)
+                .any(|kind| kind.rules.excluded.iter().any(|(name, _)| *name == key.name))
+        };
+        let is_of_step = matches!(self.rule, KeyRule::OneOrInherited(_));
+        !names.contains(&key.name)
+            && (key.only.is_empty() || key.only.contains(chosen))
+            && !(is_of_step && excluded())
+    }
+}
+
 fn listed(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match names.as_slice() {

@@ -23,6 +23,8 @@ pub struct McpServer {
     pub start_timeout: Duration,
     /// Time limit of a call.
     pub timeout: Duration,
+    /// How long a question of the server waits for a person; `None` without a limit.
+    pub answer_timeout: Option<Duration>,
     /// Maximum size of a result in bytes.
     pub max_result: usize,
     /// Maximum number of tools.

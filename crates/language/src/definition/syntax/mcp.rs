@@ -44,6 +44,8 @@ keys! {
         start_timeout: Duration = "startTimeout", default("10s");
         /// Time limit of a call.
         timeout: Duration = "timeout", default("60s"), example("90s");
+        /// How long a question of the server to a person waits. Then the server learns that no person answered.
+        answer_timeout: Option<Duration> = "answerTimeout", default("no limit"), example("1h");
         /// Maximum size of a result in KiB.
         max_result_kib: u32 = "maxResultKib" as Integer(1, 1024), default("256");
         /// Maximum number of tools.
@@ -237,6 +239,7 @@ fn server(
         network: own.network,
         start_timeout: own.start_timeout,
         timeout: own.timeout,
+        answer_timeout: own.answer_timeout,
         max_result: own.max_result_kib as usize * 1024,
         max_tools: own.max_tools as usize,
         span: fields.span,

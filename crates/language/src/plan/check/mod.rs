@@ -4,15 +4,16 @@ mod child_locks;
 mod child_params;
 mod child_version;
 mod cycle;
-mod gate_files;
 mod gate_reads;
 mod item_keys;
 mod loop_reads;
 mod output_keys;
+mod script_files;
 mod send_back;
 mod subject;
 mod text_comparisons;
 mod unguarded_reads;
+mod unordered_files;
 mod writers;
 
 pub(super) use child_locks::child_locks;
@@ -42,7 +43,7 @@ pub(super) fn all<'a>(
     if plan.order().len() == plan.steps().len() {
         problems.extend(writers::check(plan));
         problems.extend(send_back::check(&subject));
-        problems.extend(gate_files::check(&subject));
+        problems.extend(unordered_files::check(&subject));
     } else {
         subject.retain_ordered();
     }

@@ -4,8 +4,9 @@ use crate::plan::Plan;
 use kb_base::value::Json;
 use serde_json::json;
 
-/// `{"nodes": [{id, kind, label, sandbox}], "edges": [{from, to, strength}]}`. Edges point from a step to the
-/// steps that depend on it; `sandbox` has the reasons why its commands will run in the sandbox.
+/// `{"nodes": [{id, kind, label, finally, sandbox}], "edges": [{from, to, strength}]}`. Edges point from a step to the
+/// steps that depend on it; a step with `finally` runs after all others; `sandbox` has the reasons why its commands will
+/// run in the sandbox.
 pub fn json(plan: &Plan) -> Json {
     let id = |ix| plan.step(ix).step.id.as_str();
     let sandbox = plan.confined_ahead();
@@ -13,7 +14,10 @@ pub fn json(plan: &Plan) -> Json {
         .iter()
         .map(|(ix, step)| {
             let label = step.step.details().name.as_deref().unwrap_or(step.step.id.as_str());
-            json!({"id": step.step.id.as_str(), "kind": step.step.kind.name(), "label": label, "sandbox": sandbox[ix.at()]})
+            json!({
+                "id": step.step.id.as_str(), "kind": step.step.kind.name(), "label": label,
+                "finally": step.is_finally(), "sandbox": sandbox[ix.at()],
+            })
         })
         .collect();
     let edges: Vec<Json> = plan

@@ -5,7 +5,7 @@ use super::layout;
 use kb_core::wire::{InstanceView, RunView, StepStatus};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A graph for the templates.
 #[derive(Debug, Serialize)]
@@ -53,7 +53,9 @@ pub(super) fn graph(plan: &Value, run: Option<&RunView>, selected: Option<&str>)
         })
         .collect();
     let plain: Vec<(usize, usize)> = pairs.iter().map(|(from, to, _)| (*from, *to)).collect();
-    let drawing = layout::layout(ids.len(), &plain);
+    let last = nodes.iter().enumerate().filter(|(_, node)| node["finally"] == true);
+    let last: BTreeSet<usize> = last.map(|(index, _)| index).collect();
+    let drawing = layout::layout(ids.len(), &plain, &last);
     let mut of_step: BTreeMap<&str, Vec<&InstanceView>> = BTreeMap::new();
     for instance in run.into_iter().flat_map(|run| &run.steps) {
         of_step.entry(instance.step.as_str()).or_default().push(instance);
@@ -90,7 +92,7 @@ pub(super) struct Linked {
 
 /// Draws boxes that belong together. `pairs` are numbers of boxes; the first one stands on the left.
 pub(super) fn linked(boxes: &[Linked], pairs: &[(usize, usize)]) -> Graph {
-    let drawing = layout::layout(boxes.len(), pairs);
+    let drawing = layout::layout(boxes.len(), pairs, &BTreeSet::new());
     let drawn = boxes.iter().zip(&drawing.boxes).map(|(own, (x, y))| Node {
         short: short(&own.name, 20),
         detail: short(&own.detail, 26),

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 
 /// Maximum size of the changes of one question in bytes: what is not shown here cannot be approved here.
 const CHANGES: usize = 8 << 20;
+/// Maximum length of a question in characters, for the same reason.
+const QUESTION: usize = 8_000;
 
 /// The page of open questions.
 pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
@@ -43,7 +45,8 @@ fn ask(ask: &AskView) -> Value {
     };
     let changes = changes(ask);
     let size = |change: &Value| change["text"].as_str().map_or(0, str::len) + 200;
-    let too_large = changes.iter().map(size).sum::<usize>() > CHANGES;
+    let is_cut = question.text.chars().count() > QUESTION;
+    let too_large = is_cut || changes.iter().map(size).sum::<usize>() > CHANGES;
     json!({
         "anchor": anchor(&ask.run, &ask.instance),
         "run": ask.run,
@@ -53,7 +56,8 @@ fn ask(ask: &AskView) -> Value {
         "params": Param::all(&ask.params),
         "asked": ask.asked_at,
         "kind": question.kind,
-        "question": short(&question.text, 8000),
+        "question": short(&question.text, QUESTION),
+        "cut": is_cut,
         "expires": question.due.map(Timestamp::rfc3339),
         "evidence": ask.evidence.iter().map(evidence).collect::<Vec<_>>(),
         "changes": if too_large { Vec::new() } else { changes },

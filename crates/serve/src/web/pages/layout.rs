@@ -4,6 +4,8 @@
 //! invisible nodes, so that they do not run through boxes. The order within the layers is improved by the
 //! positions of the neighbours, a fixed number of times, so that the same graph always looks the same.
 
+use std::collections::BTreeSet;
+
 /// Width of a box.
 pub(super) const WIDTH: usize = 184;
 /// Height of a box.
@@ -26,13 +28,22 @@ pub(super) struct Drawing {
     pub(super) size: (usize, usize),
 }
 
-/// Lays out a graph without cycles. `edges` are pairs of node numbers; the first one comes earlier.
-pub(super) fn layout(nodes: usize, edges: &[(usize, usize)]) -> Drawing {
-    let layer = layers(nodes, edges);
+/// Lays out a graph without cycles. `edges` are pairs of node numbers; the first one comes earlier. The nodes in `last`
+/// stand behind all others.
+pub(super) fn layout(nodes: usize, edges: &[(usize, usize)], last: &BTreeSet<usize>) -> Drawing {
+    let mut layer = layers(nodes, edges);
+    if last.len() < nodes {
+        let others = (0..nodes).filter(|node| !last.contains(node));
+        let behind = others.map(|node| layer[node] + 1).max().unwrap_or(0);
+        let among = |(from, to): &&(usize, usize)| last.contains(from) && last.contains(to);
+        let among: Vec<(usize, usize)> = edges.iter().filter(among).copied().collect();
+        let own = layers(nodes, &among);
+        last.iter().for_each(|node| layer[*node] = behind + own[*node]);
+    }
     let mut layer_of = layer.clone();
     // The chain of node numbers that an edge passes, both ends included.
     let mut chains: Vec<Vec<usize>> = Vec::with_capacity(edges.len());
-    let long: usize = edges.iter().map(|(a, b)| (layer[*b] - layer[*a]).saturating_sub(1)).sum();
+    let long: usize = edges.iter().map(|(a, b)| layer[*b].saturating_sub(layer[*a] + 1)).sum();
     for (from, to) in edges {
         let mut chain = vec![*from];
         if long <= MOST_INVISIBLE {
@@ -176,7 +187,7 @@ mod tests {
         let mut seed = 7;
         for nodes in [0, 1, 2, 5, 17, 60, 200] {
             let edges = random(nodes, &mut seed);
-            let drawing = layout(nodes, &edges);
+            let drawing = layout(nodes, &edges, &BTreeSet::new());
             assert_eq!((drawing.boxes.len(), drawing.paths.len()), (nodes, edges.len()));
             for (index, (x, y)) in drawing.boxes.iter().enumerate() {
                 assert!(x + WIDTH <= drawing.size.0 && y + HEIGHT <= drawing.size.1);
@@ -187,7 +198,11 @@ mod tests {
             for (from, to) in &edges {
                 assert!(drawing.boxes[*from].0 + WIDTH < drawing.boxes[*to].0);
             }
-            assert_eq!(drawing, layout(nodes, &edges), "the same graph, the same drawing");
+            assert_eq!(
+                drawing,
+                layout(nodes, &edges, &BTreeSet::new()),
+                "the same graph, the same drawing"
+            );
         }
     }
 
@@ -195,8 +210,18 @@ mod tests {
     fn a_row_of_equal_chains_has_no_crossing() {
         // Two chains, declared in opposite orders: the sweeps pull them apart.
         let edges = [(0, 3), (1, 2), (2, 5), (3, 4)];
-        let drawing = layout(6, &edges);
+        let drawing = layout(6, &edges, &BTreeSet::new());
         let above = |a: usize, b: usize| drawing.boxes[a].1 < drawing.boxes[b].1;
         assert!(above(0, 1) == above(3, 2) && above(3, 2) == above(4, 5), "{drawing:?}");
+    }
+
+    #[test]
+    fn what_runs_last_stands_behind_all_others() {
+        let edges = [(0, 1), (1, 2), (0, 3), (3, 4)];
+        let drawing = layout(5, &edges, &BTreeSet::from([3, 4]));
+        let column = |node: usize| drawing.boxes[node].0;
+        assert!(column(2) < column(3) && column(3) < column(4), "{drawing:?}");
+        let alone = layout(2, &[(0, 1)], &BTreeSet::from([0, 1]));
+        assert_eq!(alone, layout(2, &[(0, 1)], &BTreeSet::new()));
     }
 }

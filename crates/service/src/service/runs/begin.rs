@@ -13,19 +13,20 @@ use super::recorder::Recorder;
 use super::requirements;
 use super::task_files::all_task_files;
 use crate::service::start_request::read_file;
-use crate::service::{Project, ServiceError, StartRequest};
+use crate::service::{Project, ResourceKind, ServiceError, StartRequest};
 use kb_base::diagnostic::{Code, Diagnostic};
-use kb_base::value::{DefinitionId, Digest, Failure, Json, JsonMap, RunId, StepId, json_text};
+use kb_base::value::{
+    DefinitionId, Digest, Failure, Json, JsonMap, RunId, StepId, json_text, limits,
+};
 use kb_core::redaction::{Mask, Masked, Redactor};
 use kb_engine::engine::StartMode;
 use kb_engine::inspect::{BaseRun, Earlier, Frozen, FrozenFile, FrozenRole, load_model_script};
 use kb_engine::journal::NewRun;
 use kb_host::llm::Tiers;
-use kb_host::workspace::IgnoreFiles;
+use kb_host::workspace::{IgnoreFiles, PathError, Workspace};
 use kb_language::definition::{Catalog, EvidenceMode, delegate_files};
 use kb_language::plan::{Facts, Plan, PlanStep};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a new run starts from, beside its definition and parameters.
@@ -78,7 +79,10 @@ async fn create(
     let StartRequest { script, record, overrides, run, notice, finds_predecessor, cache, .. } =
         request;
     let (project, plan) = with_delegates(project, &definition)?;
-    let script = script.or_else(|| own_script(&plan, &project, overrides.model.as_deref()));
+    let script = match script {
+        Some(path) => Some(read_file(&project.context.environment, &path)?),
+        None => own_script(&plan, &project, overrides.model.as_deref())?,
+    };
     require_supported(&plan, &project.catalog)?;
     caching::require_steps(&plan, &cache)?;
     let mut context = project.context.clone();
@@ -100,7 +104,7 @@ async fn create(
         files: Frozen::files_of(&plan, &project.files),
         task_files: all_task_files(&plan, &context.root).map_err(missing)?,
         params,
-        script: script.map(|path| frozen_script(&project, &path)).transpose()?.or(basis.script),
+        script: script.map(frozen_script).transpose()?.or(basis.script),
         tiers: tiers.as_ref().map(Tiers::frozen).unwrap_or_default(),
         model: overrides.model.clone(),
         yes: overrides.yes,
@@ -184,14 +188,36 @@ fn may_compare_files(plan: &Plan) -> bool {
     plan.with_children().iter().flat_map(|plan| plan.steps()).any(needs)
 }
 
-/// The file of `script:` of the playbook, unless a model was chosen for the run.
-fn own_script(plan: &Plan, project: &Project, model: Option<&str>) -> Option<PathBuf> {
-    let path = plan.playbook().script.as_ref().filter(|_| model.is_none())?;
-    Some(project.context.root.join(path))
+/// The file of `script:` of the playbook, unless a model was chosen for the run. A link that leads out of the project is not
+/// followed: a step can have made it.
+fn own_script(
+    plan: &Plan,
+    project: &Project,
+    model: Option<&str>,
+) -> Result<Option<(String, Vec<u8>)>, ServiceError> {
+    let path = plan.playbook().script.as_ref().filter(|_| model.is_none());
+    let read = |path: &str| {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            let message = format!("`script: {path}` cannot be read: {error}");
+            let help = "create the file, or fix its path; it is relative to the project root";
+            ServiceError::refused(Failure::new(Code::FILE_UNREADABLE, message).help(help))
+        };
+        let root = &project.context.root;
+        let workspace = Workspace::open(root, &[], &[]).map_err(|error| unreadable(&error))?;
+        let shown = root.join(path).display().to_string();
+        let none: [String; 0] = [];
+        match workspace.read_at_most(path, limits::DEFINITION_BYTES) {
+            Ok(bytes) => Ok((shown, bytes)),
+            Err(PathError::Missing(_)) => {
+                Err(ServiceError::unknown(ResourceKind::File, shown, none))
+            }
+            Err(error) => Err(unreadable(&error)),
+        }
+    };
+    path.map(|path| read(path)).transpose()
 }
 
-fn frozen_script(project: &Project, path: &Path) -> Result<FrozenFile, ServiceError> {
-    let (path, bytes) = read_file(&project.context.environment, path)?;
+fn frozen_script((path, bytes): (String, Vec<u8>)) -> Result<FrozenFile, ServiceError> {
     load_model_script(&path, &bytes)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(FrozenFile { path, role: FrozenRole::Script, text })

@@ -15,6 +15,7 @@ use kb_engine::journal::Journal;
 use kb_language::definition::AnswerRule;
 use kb_language::plan::Plan;
 use serde_json::json;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ struct Waiting<'a> {
     ix: InstanceIx,
     name: String,
     /// The accepted answers; `None`: it waits for an approval.
-    answer: Option<&'a AnswerRule>,
+    answer: Option<Cow<'a, AnswerRule>>,
 }
 
 /// Delivers a reply. Where no process owns the run, the result is to be driven.
@@ -274,7 +275,11 @@ fn targets<'p>(
         .filter(|ix| state.waits_for_person(plan, *ix))
         .map(|ix| {
             let kind = &plan.step(state.instance(ix).step).step.kind;
-            let answer = kind.question().and_then(|question| question.answer);
+            let own = state.instance(ix).question().filter(|asked| asked.call.is_some());
+            let answer = match own {
+                Some(asked) => asked.input_rule().map(Cow::Owned),
+                None => kind.question().and_then(|question| question.answer).map(Cow::Borrowed),
+            };
             Waiting { ix, name: state.key(plan, ix).to_string(), answer }
         })
         .collect();
@@ -332,7 +337,7 @@ fn targets<'p>(
         let message = format!("{} questions of run `{run}` are open", named.len());
         return refused(message, format!("name one of them: {}", names(&named)));
     }
-    let Some(rule) = first.answer else {
+    let Some(rule) = &first.answer else {
         let message = format!("`{}` needs an approval, not an answer", first.name);
         let help = format!("`kb run approve {run} {0}` or `kb run reject {run} {0}`", first.name);
         return refused(message, help);
@@ -355,7 +360,7 @@ fn targets<'p>(
 impl Waiting<'_> {
     /// An answer that is accepted, or a word for one.
     fn example(&self) -> &str {
-        self.answer.and_then(|rule| rule.options.first()).map_or("TEXT", String::as_str)
+        self.answer.as_ref().and_then(|rule| rule.options.first()).map_or("TEXT", String::as_str)
     }
 }
 

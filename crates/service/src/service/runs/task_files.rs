@@ -1,11 +1,10 @@
 //! Reads the task files of specialist steps.
 
-use kb_attempt::read_regular;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::{Json, JsonMap, limits};
+use kb_host::workspace::Workspace;
 use kb_language::definition::{Playbook, TaskText};
 use kb_language::plan::Plan;
-use std::io;
 use std::path::Path;
 
 /// The texts of all `taskFile`s of a plan and of its child runs by path, or a problem for each that
@@ -29,7 +28,7 @@ pub(in crate::service) fn read_task_files(
     let (mut texts, mut problems) = (JsonMap::new(), Vec::new());
     for step in playbook.steps.iter().chain(&playbook.finally) {
         let Some(TaskText::File { path, span }) = step.kind.task() else { continue };
-        match read_text(&root.join(&**path)) {
+        match read_text(root, path) {
             Ok(text) => {
                 texts.insert(path.to_string(), Json::String(text));
             }
@@ -43,7 +42,10 @@ pub(in crate::service) fn read_task_files(
     if problems.is_empty() { Ok(texts) } else { Err(problems) }
 }
 
-fn read_text(path: &Path) -> io::Result<String> {
-    let bytes = read_regular(path, limits::TASK_FILE_BYTES)?;
-    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+/// A text below the project. A link that leads out of it is not followed: a step can have made it.
+fn read_text(root: &Path, path: &str) -> Result<String, String> {
+    let workspace = Workspace::open(root, &[], &[]).map_err(|error| error.to_string())?;
+    let bytes = workspace.read_at_most(path, limits::TASK_FILE_BYTES);
+    let bytes = bytes.map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| error.to_string())
 }
