@@ -67,6 +67,8 @@ fn a_proposed_file_is_doubt_and_one_with_a_line_must_exist() {
         said("There is no `shop/payment.py`."),
         json!({"files": [{"path": "shop/payment.py", "exists": false}]}),
         json!({"files": [{"path": "shop/payment.py", "missing": true}]}),
+        json!({"path": "shop/payment.py", "found": false, "summary": "Done."}),
+        json!({"path": "shop/payment.py", "note": "does not exist", "summary": "Done."}),
         json!({"files": [{"path": "shop/payment.py", "status": "not found"}]}),
         json!({"files": [{"path": "shop/payment.py", "note": "it does not exist"}]}),
     ] {

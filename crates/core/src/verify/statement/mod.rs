@@ -160,6 +160,8 @@ impl Reader<'_> {
         let fields: Vec<_> = fields.iter().filter(|(key, value)| !is_other(key, value)).collect();
         let is_flat = |value: &Json| value.as_str().is_some_and(is_short) || value.is_number();
         let is_entry = fields.len() > 1 && !key.is_empty();
+        let before = self.found.len();
+        let denied = fields.iter().any(|(name, value)| denies_presence(name, value));
         if is_entry {
             let flat = fields.iter().filter(|(_, value)| is_flat(value));
             let is_name = |name: &str, value: &Json| {
@@ -170,12 +172,14 @@ impl Reader<'_> {
                 true => format!("{} `{}`", name_of(name), text_of(value)),
                 false => format!("{} {}", name_of(name), text_of(value)),
             });
-            let before = self.found.len();
             self.add(&format!("{key} {}", said.collect::<Vec<_>>().join(" ")), true);
-            let denied = fields.iter().any(|(name, value)| denies_presence(name, value));
-            self.found[before..].iter_mut().for_each(|said| said.denied = denied);
         }
-        for (name, value) in fields.iter().filter(|(_, value)| !is_entry || !is_flat(value)) {
+        let (flat, nested): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, value)| is_flat(value));
+        for (name, value) in flat.into_iter().filter(|_| !is_entry) {
+            self.collect(value, format!("{key} {}", name_of(name)).trim());
+        }
+        self.found[before..].iter_mut().for_each(|said| said.denied = denied);
+        for (name, value) in nested {
             self.collect(value, format!("{key} {}", name_of(name)).trim());
         }
     }
