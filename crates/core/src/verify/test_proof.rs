@@ -57,21 +57,31 @@ impl TestClaim {
             .rev()
             .find(|run| run.script.unparsed.as_ref().is_some_and(|text| commands.may_be_in(text)));
         let scripts = runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
-        let mut scripts =
-            scripts.rev().filter(|(run, used)| run.result(used) == CommandResult::Succeeded);
-        // Code of the project whose output has results of tests can have run them.
-        let script = scripts.find(|(run, used)| {
+        // Code of the project whose output has results of tests can have run them, also where its exit code is hidden.
+        let script = scripts.rev().find(|(run, used)| {
             let reports = run.tests.is_some_and(|tests| tests.ran() > 0);
-            runs_script(&used.argv, edits.trace, commands)
-                || reports && (executes_project(&used.argv) || names_runner(&used.argv))
+            let may_run = || runs_script(&used.argv, edits.trace, commands);
+            let executes = || executes_project(&used.argv) || names_runner(&used.argv);
+            match run.result(used) {
+                CommandResult::Succeeded => may_run() || reports && executes(),
+                CommandResult::Masked(_) => reports && (may_run() || executes()),
+                CommandResult::Failed(..)
+                | CommandResult::FailedScript(_)
+                | CommandResult::Unknown => false,
+            }
         });
         let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
         let last = tests.last().map(|test| test.run.at);
         let ended = unclear.filter(|run| run.exit_code() == Some(0));
         let later = [ended, script.map(|(run, _)| run)].into_iter().flatten();
         let later = later.max_by_key(|run| run.at).filter(|run| last.is_some_and(|at| at < run.at));
+        let printed_failures = script.map(|(run, _)| run).filter(printed);
         let script = script.map(|(_, used)| used);
         let finding = match (tests.is_empty(), unclear, self.passed) {
+            (true, None, true) if printed_failures.is_some() => Finding::failed(format!(
+                "tests are claimed to have passed, but the output of call `{}` reports failed tests",
+                printed_failures.map_or("", |run| &run.call.id)
+            )),
             (true, Some(run), true) if printed(&run) => Finding::failed(format!(
                 "tests are claimed to have passed, but the output of call `{}` reports failed tests",
                 run.call.id

@@ -193,3 +193,14 @@ fn new_files_are_no_modified_ones() {
     doubted(&step.clone(), &json!({"summary": "Done.", "filesUpdated": 2}));
     check(&step, &[(json!({"summary": "Done.", "filesChanged": 2}), Passed, "")]);
 }
+
+#[test]
+fn a_script_behind_another_path_can_have_run_the_tests() {
+    let run = |output: &str| {
+        let step = Step::fixed().run("PATH=bin:$PATH sh check.sh", 0);
+        step.printing(output)
+    };
+    let claim = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    check(&run("6 passed in 0.1s"), &[(claim.clone(), Inconclusive, "sh check.sh")]);
+    check(&run("1 failed, 5 passed in 0.1s"), &[(claim, Failed, "failed tests")]);
+}
