@@ -118,3 +118,52 @@ fn forged_runs_and_runs_with_a_script_do_not_count() {
     let counts = ["runs", "unverified", "scripted"].map(|key| learned[key].as_u64().unwrap());
     assert_eq!(counts, [1, 1000, 1]);
 }
+
+#[test]
+fn a_tier_is_changed_in_the_file_of_its_specialist() {
+    let provider = Provider::start();
+    let scratch = project(&provider);
+    let settings = scratch.read(".kb/kb.config.yml");
+    let (_, medium) = settings.split_once("medium: ").unwrap();
+    let model = medium.trim_end().strip_suffix("}}").unwrap();
+    let both = format!("llm: {{tiers: {{medium: {model}, large: {model}}}}}\n");
+    scratch.write(".kb/kb.config.yml", &both);
+    scratch.kb(&["playbook", "run", "many", "--quiet"]);
+    // With the large tier, the same work is accepted.
+    let path = ".kb/specialists/bad.yml";
+    let file = scratch.read(path);
+    scratch.write(path, &file.replace("tier: medium", "tier: large"));
+    scratch.write("missing.txt", "");
+    scratch.kb(&["playbook", "run", "many", "--quiet"]).code(0);
+    scratch.write(path, &file);
+    let suggested = scratch.json(&["learn", "suggest", "--json"]);
+    let ids = suggested.as_array().unwrap().iter().map(|own| own["id"].as_str().unwrap());
+    assert!(ids.into_iter().any(|id| id == "tier-bad-test-large"), "{suggested}");
+    scratch.kb(&["learn", "apply", "tier-bad-test-large"]).code(0);
+    assert_eq!(scratch.read(path), file.replace("tier: medium", "tier: large"));
+    // A file that does not say the old tier is not changed.
+    scratch.kb(&["learn", "apply", "tier-bad-test-large"]).code(2).says(&["exactly once"]);
+}
+
+#[test]
+fn a_blocker_of_three_runs_is_proposed_to_the_memory() {
+    let submit = (
+        "submit_output",
+        json!({"summary": "done", "handoff": {"blockers": ["the port 8080 is taken"]}}),
+    );
+    let provider = Provider::calling(&[submit.clone(), submit.clone(), submit]);
+    let scratch = project(&provider);
+    let one = "schema: kb.playbook/1\nid: three\nsteps:\n  - {id: a, specialist: good, task: Look at the port.}\n";
+    scratch.write(".kb/playbooks/three.yml", one);
+    for _ in 0..3 {
+        scratch.kb(&["playbook", "run", "three", "--quiet"]).code(0);
+    }
+    let suggested = scratch.json(&["learn", "suggest", "--json"]);
+    let id = suggested[0]["id"].as_str().unwrap();
+    assert!(id.starts_with("memory-blocker-"), "{suggested}");
+    scratch.kb(&["learn", "apply", id]).code(0);
+    let listed = scratch.json(&["memory", "list", "--json"]);
+    let entry = &listed["entries"][0];
+    assert!(entry["text"].as_str().unwrap().contains("the port 8080 is taken"), "{listed}");
+    assert_eq!(entry["state"], "candidate", "only a person approves: {listed}");
+}

@@ -140,7 +140,9 @@ fn a_plan_is_edited_refused_and_never_run_twice() {
     });
     assert_eq!((&found["playbook"], &found["run"]), (&json!("cover"), &Value::Null));
     site.scratch.kb(&["playbook", "run", "cover", "--quiet"]).code(0);
-    let other = site.scratch.json(&["run", "show", "--json"])["run"].as_str().unwrap().to_owned();
+    // Planning runs of the requests above may begin later.
+    let runs = site.scratch.json(&["run", "list", "--playbook", "cover", "--json"]);
+    let other = runs[0]["run"].as_str().unwrap().to_owned();
     assert_eq!(site.get(&format!("/api/v1/goals/{other}"), &admin).status, 404);
     assert_eq!(site.get(&format!("/api/v1/runs/{other}/answer"), &admin).status, 404);
 }
