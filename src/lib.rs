@@ -61,7 +61,7 @@
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, verify, attempt, database, code, knowledge |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
 //! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, http, mcpclient, code, knowledge, memory, workspace, git |
-//! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition |
+//! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition, attempt |
 //! | [`agent`] | `host` | conversations with coding agents: the Agent Client Protocol, limits, what they report | diagnostic, value, definition, process, jsonrpc |
 //! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, process, jsonrpc, memory, tool, llm, agent |
 //! | [`goal`] (pure) | `goal` | from the answer of a planner to a playbook: schema, checks before and after the work | value |
@@ -72,14 +72,14 @@
 //! | [`engine`] | `engine` | the dispatcher on tokio: timers, attempts, recovery at start | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, journal |
 //! | [`wire`] (pure) | `core` | versioned public forms of events, runs, definitions and problems | diagnostic, value, evidence, redaction, definition, plan, run |
 //! | [`inspect`] | `engine` | recorded runs, read back: events, outputs, file changes, the audit | diagnostic, value, clock, evidence, redaction, toolspec, definition, plan, verify, run, attempt, journal, engine, wire |
-//! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition, attempt |
+//! | [`project`] | `service` | finds and reads the files of a project | diagnostic, value, definition, attempt, database |
 //! | [`trigger`] | `service` | the state of triggers, what they fired, parameters from payloads, signatures | value, redaction, definition, database, journal |
 //! | [`service`] | `service` | the use cases | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, run, attempt, database, journal, process, http, knowledge, learning, memory, embedding, workspace, git, tool, llm, specialist, goal, import, isolation, cache, executor, engine, wire, inspect, project, trigger |
 //! | [`serve`] | `serve` | the daemon, and the use cases of triggers | diagnostic, value, clock, redaction, expression, schedule, definition, run, attempt, journal, process, wire, project, trigger, service |
 //! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, evidence, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`mcp`] | `mcp` | the MCP server: playbooks and runs as tools of a client | diagnostic, value, redaction, definition, attempt, wire, trigger, service, serve, web |
 //! | [`lsp`] | `kb` | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, definition, plan, project, service |
-//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, process, agent, wire, trigger, service, serve, web, mcp, lsp |
+//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, attempt, process, agent, wire, trigger, service, serve, web, mcp, lsp |
 //! <!-- end: modules -->
 //!
 //! # Guarantees

@@ -20,6 +20,9 @@ pub(super) struct Args {
     /// After the project was moved: take over the runs that were recorded in its former folder
     #[arg(long, value_name = "OLD_FOLDER")]
     adopt: Option<PathBuf>,
+    /// Trust the owner of the project, if it is another user: what is in it decides what `kb` executes
+    #[arg(long)]
+    trust: bool,
     /// Show the changes of protected paths by commands, and accept them: a terminal asks, or the digest of these changes
     /// is given
     #[arg(long, value_name = "DIGEST", num_args = 0..=1, default_missing_value = "")]
@@ -30,6 +33,12 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
+    if args.trust {
+        let (root, owners) = service::trust_owners(environment)?;
+        let owners: Vec<String> = owners.iter().map(u32::to_string).collect();
+        let (root, owners) = (root.display().to_string(), owners.join(", "));
+        terminal.err(&format!("trusts the owner of `{}` ({owners})\n", plain(&root)))?;
+    }
     let project = Project::find(environment);
     if let (Some(old), Ok(project)) = (&args.adopt, &project) {
         let service::Adopted { from, runs } = service::adopt(&project.context, old)?;

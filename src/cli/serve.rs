@@ -237,6 +237,13 @@ fn print_unit(
     for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
         variables.extend(environment.variables.get(name).map(|value| (name, value.clone())));
     }
-    terminal.data(&serve::unit(kind, &program, &arguments, &variables))?;
+    let unit = serve::unit(kind, &program, &arguments, &variables).map_err(|text| {
+        let message = format!("{text:?} has a control character, which a unit file cannot hold");
+        CliError::Usage {
+            message,
+            help: Some("rename the folder, or correct the option".to_owned()),
+        }
+    })?;
+    terminal.data(&unit)?;
     Ok(Exit::Done)
 }

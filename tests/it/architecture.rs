@@ -228,6 +228,26 @@ fn only_these_files_make_masked_values_without_a_redactor() {
     assert_eq!(found, BTreeSet::from(allowed));
 }
 
+/// What a person names, and the project, can contain links of a model: `kb_attempt::replace_file` follows none.
+#[test]
+fn files_of_a_project_are_written_under_a_new_name_that_is_renamed() {
+    const IN_STATE_OR_TEMPORARY: [&str; 5] = [
+        "cli/goal/editing.rs",
+        "service/doctor.rs",
+        "service/runs/context.rs",
+        "service/testing/folder.rs",
+        "service/testing/playing.rs",
+    ];
+    let writers = ["project", "service", "trigger", "llm", "lsp", "mcp", "cli"];
+    let writes = |file: &&SourceFile| {
+        let banned: [&[&str]; 2] = [&["fs", "write"], &["File", "create"]];
+        file.paths.iter().any(|path| banned.iter().any(|banned| has(path, banned)))
+    };
+    let files = sources().iter().filter(|file| writers.contains(&file.module.as_str()));
+    let found: BTreeSet<&str> = files.filter(writes).map(|file| file.path.as_str()).collect();
+    assert_eq!(found, BTreeSet::from(IN_STATE_OR_TEMPORARY));
+}
+
 #[test]
 fn only_the_command_line_reads_the_environment_of_the_process() {
     let names = ["var", "var_os", "vars", "vars_os", "current_dir", "home_dir", "temp_dir"];

@@ -167,3 +167,13 @@ fn a_blocker_of_three_runs_is_proposed_to_the_memory() {
     assert!(entry["text"].as_str().unwrap().contains("the port 8080 is taken"), "{listed}");
     assert_eq!(entry["state"], "candidate", "only a person approves: {listed}");
 }
+
+#[test]
+fn the_playbook_of_a_plan_has_the_text_that_reached_the_goal() {
+    let plan = "schema: kb.playbook/1\nid: made\nsteps:\n  - {id: a, run: \"true\"}\noutputs: {goal: complete}\n";
+    let scratch = Scratch::new(&[(".kb/plans/made.yml", plan)]);
+    scratch.kb(&["playbook", "run", ".kb/plans/made.yml", "--quiet"]).code(0);
+    scratch.write(".kb/plans/made.yml", &plan.replace("true", "echo edited"));
+    scratch.kb(&["learn", "apply", "playbook-made", "--as", "got"]).code(0);
+    assert_eq!(scratch.read(".kb/playbooks/got.yml"), plan.replace("id: made", "id: got"));
+}

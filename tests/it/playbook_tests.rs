@@ -105,6 +105,14 @@ fn what_differs_is_reported_with_the_position_of_its_expectation() {
         "2 tests: 0 passed, 2 failed",
     ]);
     let junit = scratch.read("report.xml");
+    for name in ["report.xml", "new.xml"] {
+        std::os::unix::fs::symlink(name, scratch.root().join("link.xml")).unwrap();
+        scratch
+            .kb(&["playbook", "test", "--junit", "link.xml"])
+            .says(&["it is a link, which is not followed"]);
+        std::fs::remove_file(scratch.root().join("link.xml")).unwrap();
+    }
+    assert!(scratch.read("report.xml") == junit && !scratch.has("new.xml"));
     assert!(junit.contains("<testsuites name=\"kb\" tests=\"2\" failures=\"2\""), "{junit}");
     assert!(junit.contains("found `&quot;") || junit.contains("found `\""), "{junit}");
     let results = scratch.kb(&["playbook", "test", "--json"]).code(1).out;

@@ -1,5 +1,6 @@
 //! Several projects in one process, each with its own environment, secrets and state.
 
+use crate::scratch::Scratch;
 use kb::clock::Clock;
 use kb::project::ProjectFolder;
 use kb::run::RunStatus;
@@ -96,6 +97,33 @@ fn relative_paths_start_from_the_given_working_directory() {
     let environment = Environment { cwd: sub, ..environment };
     let project = Project::find_or_file(&environment, "q.yml").unwrap();
     assert_eq!(project.playbook("q.yml").unwrap().path, "sub/q.yml");
-    let root = ProjectFolder::find(&environment.cwd).unwrap();
+    let root = ProjectFolder::find(&environment.cwd, &environment.state_base()).unwrap();
     assert_eq!(root.root(), project.context.root);
+}
+
+/// Only root can give files to another user.
+#[test]
+fn the_project_of_another_user_is_refused_until_it_is_trusted() {
+    let scratch = Scratch::new(&[(
+        ".kb/playbooks/p.yml",
+        "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: touch ran}]\n",
+    )]);
+    let kb = scratch.root().join(".kb");
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    std::os::unix::fs::chown(&kb, Some(65_534), None).unwrap();
+    for args in [&["playbook", "list"][..], &["playbook", "run", "p"], &["run", "list"], &["serve"]]
+    {
+        scratch.kb(args).code(5).says(&[
+            "error[KB0813]",
+            "belongs to another user (65534)",
+            "kb doctor --trust",
+        ]);
+    }
+    scratch.kb(&["doctor"]).code(5).says(&["belongs to another user"]);
+    assert!(!scratch.has("ran"));
+    scratch.kb(&["doctor", "--trust"]).says(&["trusts the owner of"]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    assert!(scratch.has("ran"));
 }

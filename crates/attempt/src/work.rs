@@ -203,6 +203,8 @@ pub struct SpecialistWork {
     pub task: String,
     /// The byte ranges of `task` that placeholders rendered, in order.
     pub task_values: Vec<Range<usize>>,
+    /// The file of the project that the task was read from.
+    pub task_file: Option<Box<str>>,
     /// The rendered input.
     pub input: Option<Json>,
     /// `output.schema` of the step; takes precedence over the schema of the specialist.

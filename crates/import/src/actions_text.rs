@@ -4,6 +4,7 @@ use super::actions_expression::{expression, operand, quoted};
 use super::actions_scope::Scope;
 use super::draft::{Draft, literal, name};
 use super::shell::{Quoted, Variables, quoted_after};
+use super::shell_code::{as_code, is_code};
 
 /// A text with `${{ … }}` as a template.
 pub(super) fn template(text: &str, scope: &Scope) -> Result<String, String> {
@@ -36,15 +37,25 @@ pub(super) fn without_placeholders(
     draft: &mut Draft,
 ) -> String {
     let mut out = String::new();
-    for part in parts(text) {
+    let parts = parts(text);
+    for (at, part) in parts.iter().enumerate() {
         let inner = match part {
             Part::Text(text) => {
                 out.push_str(text);
                 continue;
             }
-            Part::Expression(inner) => inner,
+            Part::Expression(inner) => *inner,
         };
         let variable: String = name(&inner.to_uppercase()).chars().take(60).collect();
+        let after = match parts.get(at + 1) {
+            Some(Part::Text(text)) => text,
+            Some(Part::Expression(_)) | None => "",
+        };
+        if is_code(&out, after) {
+            draft.fails(line, as_code(&format!("${{{{ {inner} }}}}")));
+            out.push_str(&format!("${{{variable}}}"));
+            continue;
+        }
         match expression(inner, scope) {
             Ok(found) => variables.set(&variable, format!("{{{{{found}}}}}")),
             Err(unknown) => {

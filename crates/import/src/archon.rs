@@ -4,6 +4,7 @@ use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
 use super::fields::{Fields, words};
 use super::output::Out;
 use super::shell::{Quoted, Variables, look_at, quoted_after};
+use super::shell_code::{as_code, is_code};
 use super::tools::{all, named};
 use kb_base::value::Json;
 use kb_language::definition::Positioned;
@@ -139,7 +140,7 @@ fn work(
         let text = words(bash, "bash", draft).unwrap_or_default();
         look_at(&text, bash.line, draft);
         let mut variables = Variables::default();
-        let text = with_variables(&text, ids, &mut variables);
+        let text = with_variables(&text, bash.line, ids, &mut variables, draft);
         noted(&text, bash.line, draft);
         map.push(("run", text.into()));
         map.extend(variables.out().map(|env| ("env", env)));
@@ -258,9 +259,19 @@ fn template(text: &str, ids: &[String]) -> String {
     replaced(&literal(text), ids, |_, _, found| format!("{{{{{found}}}}}"))
 }
 
-fn with_variables(text: &str, ids: &[String], variables: &mut Variables) -> String {
+fn with_variables(
+    text: &str,
+    line: u32,
+    ids: &[String],
+    variables: &mut Variables,
+    draft: &mut Draft,
+) -> String {
     replaced(text, ids, |before, written, found| {
         let variable = name(&written[1..].to_uppercase());
+        if is_code(before, "") {
+            draft.fails(line, as_code(written));
+            return format!("${{{variable}}}");
+        }
         variables.set(&variable, format!("{{{{{found}}}}}"));
         // Values are quoted unless they stand in quotes already. In single quotes, the shell reads none.
         match quoted_after(before) {

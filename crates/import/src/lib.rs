@@ -32,6 +32,7 @@ mod output;
 mod placeholders;
 mod report;
 mod shell;
+mod shell_code;
 mod tools;
 mod unset;
 mod wave;

@@ -5,6 +5,7 @@ use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::{junit, time};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::{DIM, ERROR, GOOD, TITLE, Terminal, paint};
+use kb_attempt::replace_file;
 use kb_base::diagnostic::{self, Sources};
 use kb_base::value::counted;
 use kb_service::service::{self, Environment, LoadedTests, Project, TestOptions, TestReport};
@@ -72,7 +73,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     })??;
     if let Some(path) = &args.junit {
         let text = junit::report(&reports, &loaded.sources);
-        std::fs::write(environment.absolute(path), text).map_err(|error| CliError::Usage {
+        let written = replace_file(&environment.absolute(path), text.as_bytes());
+        written.map_err(|error| CliError::Usage {
             message: format!("`{}` cannot be written: {error}", path.display()),
             help: None,
         })?;

@@ -486,8 +486,8 @@ fn no_value_becomes_code_by_standing_behind_its_option() {
 "), @r#"
     error KB0216 5:25 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
     error KB0216 6:25 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
-    error KB0216 7:26 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
-    error KB0216 8:40 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
+    error KB0216 7:26 a value cannot stand where this program takes code or a program | write the script, the code or the program literally, and the value behind it or in `env:`
+    error KB0216 8:40 a value cannot stand where this program takes code or a program | write the script, the code or the program literally, and the value behind it or in `env:`
     error KB0216 9:25 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
     error KB0216 11:54 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`
     error KB0216 12:52 a value cannot be the code of an interpreter | write the code literally and pass the value as a later argument or in `env:`

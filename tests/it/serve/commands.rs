@@ -252,6 +252,10 @@ fn unit_files() {
             assert!(said.out.contains(text), "{text}: {}", said.out);
         }
     }
+    let host = "x\nExecStartPre=/bin/touch pwned";
+    let refused = scratch.kb(&["serve", "--unit", "systemd", "--host", host]);
+    assert_eq!(refused.out, "");
+    refused.says(&["has a control character"]);
     let said = scratch.kb(&["serve", "--unit", "launchd"]).code(0);
     assert!(
         said.out.contains("<string>serve</string>") && said.out.contains("AbandonProcessGroup"),

@@ -366,6 +366,7 @@ impl Bench {
             specialist: Arc::new(self.specialist),
             task: "Say what is in `a`.".to_owned(),
             task_values: vec![],
+            task_file: None,
             input: Some(json!({"files": ["a"]})),
             output_schema: self.output_schema,
             feedback: self.feedback.map(Arc::new),

@@ -199,6 +199,7 @@ codes! {
     FILE_UNREADABLE = "KB0810";
     LINK_OUT_OF_PROJECT = "KB0811";
     FILE_EXISTS = "KB0812";
+    PROJECT_OF_OTHERS = "KB0813";
     // `KB086x`: what `kb run verify` finds in the record of a run.
     CHAIN_BROKEN = "KB0861";
     BLOB_DAMAGED = "KB0862";

@@ -38,6 +38,8 @@ pub(super) struct Coverage<'a> {
     changes: &'a RecordedChanges<'a>,
     observations: &'a Observations,
     unnamed: Vec<&'a str>,
+    /// The extensions of the changed files that the output names.
+    named_extensions: BTreeSet<Option<&'a str>>,
     by_file_tools: usize,
     /// The changed files that a text of the output names in part.
     unclear: Vec<&'a str>,
@@ -62,8 +64,9 @@ impl<'a> Coverage<'a> {
         collect_texts(output, &mut texts, &mut of_commands);
         let named = Named::of(&texts);
         let of = |path: &str| calls.get(path).map(Vec::as_slice).unwrap_or_default();
-        let unnamed: Vec<&str> =
-            changes.changed().filter(|path| !named.has(path, of(path))).collect();
+        let (names, unnamed): (Vec<&str>, Vec<&str>) =
+            changes.changed().partition(|path| named.has(path, of(path)));
+        let named_extensions = names.into_iter().map(extension).collect();
         // A command that names a file does not list it.
         let is_unclear =
             |path: &&str| texts.iter().chain(&of_commands).any(|text| names_in_part(text, path));
@@ -77,7 +80,17 @@ impl<'a> Coverage<'a> {
             history.mode_changed() && history.is_same(true) == Some(true)
         };
         let mode = changes.paths().filter(is_mode).find(|path| !named.has(path, of(path)));
-        Coverage { mode, unclear, latest, calls, changes, observations, unnamed, by_file_tools }
+        Coverage {
+            mode,
+            unclear,
+            latest,
+            calls,
+            changes,
+            observations,
+            unnamed,
+            named_extensions,
+            by_file_tools,
+        }
     }
 
     /// Whether the step changed the mode alone of a file that the output does not name.
@@ -198,11 +211,7 @@ impl<'a> Coverage<'a> {
     /// has the extension of a changed file that the output names.
     fn is_code_meant(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or_default();
-        let extension = |path: &str| path.rsplit_once('.').map(|(_, end)| end.to_owned());
-        let is_like_work = || {
-            let mut named = self.changes.changed().filter(|path| !self.unnamed.contains(path));
-            named.any(|named| extension(named) == extension(path))
-        };
+        let is_like_work = || self.named_extensions.contains(&extension(path));
         let existed = self.changes.history(path).before().is_some();
         is_code(path)
             && is_written_by_hand(name)
@@ -248,6 +257,10 @@ impl<'a> Coverage<'a> {
             _ => ClaimKind::Modified,
         }
     }
+}
+
+fn extension(path: &str) -> Option<&str> {
+    path.rsplit_once('.').map(|(_, end)| end)
 }
 
 /// Whether a file is none that programs keep up to date, such as a lock file.

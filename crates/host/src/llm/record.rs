@@ -4,6 +4,7 @@ use super::fit;
 use super::yaml::yaml;
 use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider, ModelRef};
 use futures::future::BoxFuture;
+use kb_attempt::replace_file;
 use kb_base::value::{Json, JsonMap, Tier};
 use kb_core::evidence::CallRequest;
 use kb_core::redaction::Redactor;
@@ -73,12 +74,7 @@ impl RecordedTurns {
 
     /// Writes the script atomically: the file is complete or absent.
     pub fn write_to(&self, path: &Path, redactor: &Redactor) -> std::io::Result<()> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let written = std::fs::write(&part, self.script(redactor));
-        written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {
-            let _ = std::fs::remove_file(&part);
-        })
+        replace_file(path, self.script(redactor).as_bytes())
     }
 
     /// Adds what the model was given since the turn before.

@@ -17,6 +17,7 @@ pub(super) fn origin(request: &Request, work: &SpecialistWork) -> MemoryOrigin {
         run: request.run.clone(),
         step: request.instance.to_string(),
         author: work.specialist.id.to_string(),
+        task_file: work.task_file.clone(),
         trust: if has_values || heard { Trust::External } else { Trust::Model },
     }
 }

@@ -57,6 +57,8 @@ pub struct MemoryOrigin {
     pub author: String,
     /// The trust of the prompt: [`Trust::External`] if it has values of other steps.
     pub trust: Trust,
+    /// The file of the project that the task was read from.
+    pub task_file: Option<Box<str>>,
 }
 
 /// The memory as one attempt of a specialist uses it. Clones share what the attempt has heard and proposed.

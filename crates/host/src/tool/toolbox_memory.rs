@@ -2,11 +2,16 @@
 
 use super::run_memory::MemoryOrigin;
 use super::toolbox::Toolbox;
-use kb_memory::{Kind, Recall};
+use kb_memory::{Kind, Recall, Trust};
 
 impl Toolbox {
     /// Says whose attempt this is, for what it proposes to remember.
-    pub fn begin_memory(&self, origin: MemoryOrigin) {
+    pub fn begin_memory(&self, mut origin: MemoryOrigin) {
+        // Steps can have written every file that is not protected.
+        let of_steps = |path: &str| !self.shared.workspace.is_protected(path);
+        if origin.task_file.as_deref().is_some_and(of_steps) {
+            origin.trust = Trust::External;
+        }
         self.memory.begin(origin);
     }
 

@@ -32,7 +32,7 @@ mod test_file;
 mod trigger_links;
 
 pub(crate) use by_capability::candidates;
-pub use check::{refuse_computed_code, refuse_options};
+pub use check::{is_interpreter, refuse_computed_code, refuse_options, value_as_code};
 pub use delegate::{DELEGATES, delegate_files, delegate_id};
 pub use file_bytes::FileBytes;
 pub use gate_check::*;

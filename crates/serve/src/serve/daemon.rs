@@ -9,7 +9,7 @@ use kb_base::value::{RunId, Timestamp};
 use kb_clock::Clock;
 use kb_core::run::RunStatus;
 use kb_language::definition::Trigger;
-use kb_service::project::ProjectFolder;
+use kb_service::project::{NoFolder, ProjectFolder};
 use kb_service::service::{Environment, ServiceError};
 use kb_service::trigger::{Fire, FireState};
 use std::collections::BTreeSet;
@@ -66,15 +66,20 @@ impl Daemon {
         let mut next = 0;
         while let Some(start) = folders.get(next).cloned() {
             next += 1;
-            let folder = match ProjectFolder::find(&start) {
-                Some(folder) => folder,
-                None if next <= given => return Err(ServiceError::NoProject { from: start }),
+            let folder = match ProjectFolder::find(&start, &environment.state_base()) {
+                Ok(folder) => folder,
+                Err(error) if next <= given => return Err(ServiceError::no_project(&start, error)),
                 // A project that was moved must not keep the others from being served.
-                None => {
+                Err(NoFolder::Missing) => {
                     let path = start.display();
                     tracing::error!(
                         "`serve.projects`: `{path}` is in no project; it is not served"
                     );
+                    continue;
+                }
+                Err(error @ NoFolder::OfOthers { .. }) => {
+                    let error = ServiceError::no_project(&start, error);
+                    tracing::error!("`serve.projects`: {error}; it is not served");
                     continue;
                 }
             };

@@ -11,13 +11,22 @@ pub enum UnitKind {
 
 /// The unit file that starts a program with these arguments of `kb serve` and these variables. Runs continue when
 /// the unit stops.
+///
+/// # Errors
+///
+/// A text has a control character, such as a line break, which would begin another line of the unit: the text.
 pub fn unit(
     kind: UnitKind,
     program: &str,
     arguments: &[String],
     variables: &[(&str, String)],
-) -> String {
-    match kind {
+) -> Result<String, String> {
+    let texts = std::iter::once(program).chain(arguments.iter().map(String::as_str));
+    let mut texts = texts.chain(variables.iter().map(|(_, value)| value.as_str()));
+    if let Some(text) = texts.find(|text| text.chars().any(char::is_control)) {
+        return Err(text.to_owned());
+    }
+    Ok(match kind {
         UnitKind::Systemd => {
             let quoted = |text: &str| {
                 let text = text.replace('\\', "\\\\").replace('"', "\\\"");
@@ -77,5 +86,5 @@ pub fn unit(
                  </dict>\n</plist>\n"
             )
         }
-    }
+    })
 }

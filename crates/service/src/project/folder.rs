@@ -3,9 +3,12 @@
 use super::discovery::{Discovery, FileProblem};
 use super::reading::{read_bounded, unreadable};
 use super::role::sniffed_role;
+use super::trust::{self, NoFolder};
 use kb_base::diagnostic::Diagnostic;
 use kb_base::value::Digest;
 use kb_language::definition::InputFile;
+use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The root folder of a project, which usually contains `.kb/`.
@@ -15,11 +18,24 @@ pub struct ProjectFolder {
 }
 
 impl ProjectFolder {
-    /// The project that contains a folder: the folder itself or its nearest ancestor with `.kb/`.
-    pub fn find(start: &Path) -> Option<ProjectFolder> {
-        let start = start.canonicalize().ok()?;
+    /// The project that contains a folder: the folder itself or its nearest ancestor with `.kb/`, if this user trusts
+    /// its owner. `state` is the folder with the state of all projects, which has what the user trusts.
+    pub fn find(start: &Path, state: &Path) -> Result<ProjectFolder, NoFolder> {
+        let start = start.canonicalize().map_err(|_| NoFolder::Missing)?;
+        let folder = ProjectFolder::around(&start).ok_or(NoFolder::Missing)?;
+        trust::require(folder.root(), &start, &folder.state_dir_in(state))?;
+        Ok(folder)
+    }
+
+    /// The project that contains a folder without links, also one of another user.
+    pub(crate) fn around(start: &Path) -> Option<ProjectFolder> {
         let root = start.ancestors().find(|folder| folder.join(".kb").is_dir())?;
         Some(ProjectFolder { root: root.to_owned() })
+    }
+
+    /// Trusts the owners that the project has now, for this user. Returns their numbers.
+    pub(crate) fn trust(&self, state: &Path) -> io::Result<BTreeSet<u32>> {
+        trust::trust(&self.root, &self.state_dir_in(state))
     }
 
     /// The project with this root, with or without `.kb/`.
@@ -182,11 +198,12 @@ mod tests {
     #[test]
     fn the_root_is_the_nearest_that_holds_kb() {
         let (folder, project) = project(&[".kb/x", "sub/.kb/x", "sub/deep/x", "other/x"]);
-        let root = |path: &str| ProjectFolder::find(&folder.path().join(path)).unwrap().root;
+        let find = |path: &str| ProjectFolder::find(&folder.path().join(path), Path::new("/none"));
+        let root = |path: &str| find(path).unwrap().root;
         assert_eq!(root("other"), project.root);
         assert_eq!(root("sub/deep"), project.root.join("sub"));
         assert_eq!(root("sub/.kb"), project.root.join("sub"));
-        assert_eq!(ProjectFolder::find(&folder.path().join("missing")), None);
+        assert_eq!(find("missing"), Err(NoFolder::Missing));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod reading;
 mod role;
 mod stamp;
 mod test_files;
+mod trust;
 
 pub use discovery::FileProblem;
 pub use folder::ProjectFolder;
@@ -18,3 +19,4 @@ pub use new_files::{NewFiles, write_new_files};
 pub use role::role_of;
 pub(crate) use role::sniffed_role;
 pub use test_files::test_files;
+pub use trust::NoFolder;

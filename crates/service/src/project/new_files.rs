@@ -1,7 +1,7 @@
 //! Creates files without overwriting any.
 
-use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use kb_attempt::new_beside;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -37,22 +37,20 @@ pub fn write_new_files(
 fn create(path: &Path, content: &str) -> io::Result<bool> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)?;
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(".part");
-    let part = folder.join(name);
-    let is_there = fs::symlink_metadata(path).is_ok();
-    let made = if is_there { Ok(false) } else { write_and_link(&part, path, content) };
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(false);
+    }
+    let (file, part) = new_beside(path)?;
+    let made = write_and_link(file, &part, path, content);
     match fs::remove_file(&part) {
         Err(error) if error.kind() != ErrorKind::NotFound => made.and(Err(error)),
         _ => made,
     }
 }
 
-/// Writes `part` and gives it its final name. Unlike a rename, a hard link never replaces a file
+/// Writes the new file `part` and gives it its final name. Unlike a rename, a hard link never replaces a file
 /// that was created in the meantime.
-fn write_and_link(part: &Path, path: &Path, content: &str) -> io::Result<bool> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(part)?;
+fn write_and_link(mut file: File, part: &Path, path: &Path, content: &str) -> io::Result<bool> {
     file.write_all(content.as_bytes())?;
     file.sync_data()?;
     match fs::hard_link(part, path) {

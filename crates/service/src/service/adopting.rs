@@ -1,8 +1,8 @@
 //! Gives the recorded runs of a project that was moved to its new folder.
 
-use super::ServiceError;
 use super::runs::ProjectContext;
-use crate::project::ProjectFolder;
+use super::{Environment, ServiceError};
+use crate::project::{NoFolder, ProjectFolder};
 use crate::trigger::{TriggerStore, daemon_of};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
@@ -18,6 +18,21 @@ pub struct Adopted {
     pub from: PathBuf,
     /// How many runs the project has now.
     pub runs: usize,
+}
+
+/// Trusts the owner of the project that contains the working directory, for this user. Returns its root and owners.
+pub fn trust_owners(environment: &Environment) -> Result<(PathBuf, Vec<u32>), ServiceError> {
+    let state = environment.state_base();
+    let start = environment.cwd.canonicalize().ok();
+    let root = start.as_deref().and_then(ProjectFolder::around);
+    let Some(folder) = root else {
+        return Err(ServiceError::no_project(&environment.cwd, NoFolder::Missing));
+    };
+    let owners = folder.trust(&state).map_err(|error| {
+        let message = format!("`{}` cannot be written: {error}", state.display());
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+    })?;
+    Ok((folder.root().to_owned(), owners.into_iter().collect()))
 }
 
 /// Renames the state folder of the project that was in the folder `old`, so that its runs belong to

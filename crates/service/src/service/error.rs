@@ -1,12 +1,13 @@
 //! The error type of the use cases, with the code and help of each error.
 
+use crate::project::NoFolder;
 use kb_base::diagnostic::{Code, Diagnostic, Sources, nearest};
 use kb_base::value::Failure;
 use kb_core::redaction::{Mask, Redactor};
 use kb_engine::inspect::InspectError;
 use kb_engine::journal::{self, JournalError};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Kind of a thing that is looked up by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +116,19 @@ impl ServiceError {
     ) -> Self {
         let known = known.into_iter().map(Into::into).collect();
         ServiceError::Unknown { kind, name: name.into(), known }
+    }
+
+    /// An error for a folder that is in no project that can be used.
+    pub fn no_project(from: &Path, found: NoFolder) -> Self {
+        let NoFolder::OfOthers { path, owner } = found else {
+            return ServiceError::NoProject { from: from.to_owned() };
+        };
+        let message = format!(
+            "`{}` belongs to another user ({owner}), who decides what `kb` executes here",
+            path.display()
+        );
+        let help = "`kb doctor --trust` trusts the owner of this project; `kb init` makes this folder a project of your own";
+        ServiceError::environment(Failure::new(Code::PROJECT_OF_OTHERS, message).help(help))
     }
 
     /// An error for a request that cannot be carried out.

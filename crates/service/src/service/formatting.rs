@@ -4,12 +4,12 @@
 
 use super::{Environment, Project, ResourceKind, ServiceError};
 use crate::project::{ProjectFolder, test_files};
+use kb_attempt::replace_file;
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Failure;
 use kb_language::definition::load_value;
 use pretty_yaml::config::{FormatOptions, LanguageOptions, LayoutOptions};
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Number of columns within which a map or list stays on one line.
@@ -29,7 +29,10 @@ impl FormattedFile {
     /// Writes the formatted text, if it differs.
     pub fn write(&self) -> Result<(), ServiceError> {
         let Some(text) = &self.text else { return Ok(()) };
-        replace(&self.path, text).map_err(|error| {
+        // A definition can be a link inside the project.
+        let written =
+            self.path.canonicalize().and_then(|path| replace_file(&path, text.as_bytes()));
+        written.map_err(|error| {
             let message = format!("`{}` cannot be written: {error}", self.shown);
             ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
         })
@@ -132,20 +135,4 @@ fn options() -> FormatOptions {
             ..LanguageOptions::default()
         },
     }
-}
-
-/// Replaces a file at once, so that a reader sees the text before or after.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(".part");
-    let part = path.with_file_name(name);
-    let permissions = std::fs::metadata(path)?.permissions();
-    let written = std::fs::write(&part, text)
-        .and_then(|()| std::fs::set_permissions(&part, permissions))
-        .and_then(|()| std::fs::rename(&part, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&part);
-    }
-    written
 }

@@ -5,6 +5,7 @@ use super::hook_secrets::{learn_secrets, secrets_of};
 use super::plugins::{PluginTest, called_once, exists};
 use super::project::Project;
 use super::runs::{pinned_tools, server_secrets};
+use kb_attempt::replace_file;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json};
 use kb_core::redaction::{Mask, Redactor};
@@ -175,18 +176,9 @@ pub async fn pin_server(project: &Project, name: &str) -> Result<Pinned, Service
     let tools = pin.tools.iter().map(|tool| shown(name, tool)).collect();
     let earlier = lock.servers.insert(server.name.clone(), pin);
     let changes = earlier.as_ref().map(|earlier| earlier.changes(&declared)).unwrap_or_default();
-    replace_file(&path, &lock.text()).map_err(|error| refused(error.to_string()))?;
+    replace_file(&path, lock.text().as_bytes()).map_err(|error| refused(error.to_string()))?;
     let (differences, was_pinned) = (differences(name, &changes), earlier.is_some());
     Ok(Pinned { name: name.to_owned(), tools, differences, was_pinned })
-}
-
-/// Writes a file completely or not at all.
-fn replace_file(path: &std::path::Path, text: &str) -> std::io::Result<()> {
-    let new = path.with_extension(format!("lock.{}", std::process::id()));
-    std::fs::write(&new, text)?;
-    std::fs::rename(&new, path).inspect_err(|_| {
-        let _ = std::fs::remove_file(&new);
-    })
 }
 
 /// Calls a pinned tool, as a `tool` step does, without a run.

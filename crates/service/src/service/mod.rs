@@ -60,7 +60,7 @@ mod traces;
 mod validation;
 mod writing;
 
-pub use adopting::{Adopted, adopt};
+pub use adopting::{Adopted, adopt, trust_owners};
 pub use agents::new_agent_specialist;
 pub use asks::{AskEvidence, AskReply, AskView, Decided, asks_of, decide, open_asks};
 pub use backup::{Restored, back_up, restore};

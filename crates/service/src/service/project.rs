@@ -2,7 +2,7 @@
 
 use super::runs::{ProjectContext, read_task_files};
 use super::{Environment, ResourceKind, ServiceError};
-use crate::project::{FileProblem, ProjectFolder};
+use crate::project::{FileProblem, NoFolder, ProjectFolder};
 use kb_base::diagnostic::{Code, Diagnostic, Sources};
 use kb_base::value::DefinitionId;
 use kb_clock::Clock;
@@ -64,8 +64,8 @@ impl Project {
 
     /// The project that contains the working directory.
     pub fn find(environment: &Environment) -> Result<Project, ServiceError> {
-        let folder = ProjectFolder::find(&environment.cwd)
-            .ok_or_else(|| ServiceError::NoProject { from: environment.cwd.clone() })?;
+        let found = ProjectFolder::find(&environment.cwd, &environment.state_base());
+        let folder = found.map_err(|error| ServiceError::no_project(&environment.cwd, error))?;
         Ok(Project::load(folder, environment))
     }
 
@@ -77,9 +77,12 @@ impl Project {
         }
         let path = environment.absolute(Path::new(name));
         let own = path.parent().unwrap_or(&environment.cwd);
-        let project = match ProjectFolder::find(own) {
-            Some(folder) => Project::load(folder, environment),
-            None => Project::of_files(ProjectFolder::at(own), environment, Vec::new()),
+        let project = match ProjectFolder::find(own, &environment.state_base()) {
+            Ok(folder) => Project::load(folder, environment),
+            Err(NoFolder::Missing) => {
+                Project::of_files(ProjectFolder::at(own), environment, Vec::new())
+            }
+            Err(error) => return Err(ServiceError::no_project(own, error)),
         };
         project.with_named(&[name])
     }
@@ -94,9 +97,14 @@ impl Project {
     /// The project that contains the working directory, with these texts in place of those of the files
     /// with these absolute paths. Without a project, the files alone.
     pub fn with_open_files(environment: &Environment, open: &[(PathBuf, String)]) -> Project {
-        let found = ProjectFolder::find(&environment.cwd);
-        let folder = found.unwrap_or_else(|| ProjectFolder::at(&environment.cwd));
-        let (mut files, unreadable) = folder.definition_files();
+        let found = ProjectFolder::find(&environment.cwd, &environment.state_base());
+        let (mut files, unreadable) = match &found {
+            // The files of a user who is not trusted are not read.
+            Err(NoFolder::OfOthers { .. }) => (Vec::new(), Vec::new()),
+            Ok(folder) => folder.definition_files(),
+            Err(NoFolder::Missing) => ProjectFolder::at(&environment.cwd).definition_files(),
+        };
+        let folder = found.unwrap_or_else(|_| ProjectFolder::at(&environment.cwd));
         for (path, text) in open {
             let shown = folder.relative(path);
             let bytes = FileBytes::from(text.as_bytes());

@@ -3,6 +3,7 @@
 use super::ServiceError;
 use super::writing::write_files;
 use crate::project::role_of;
+use kb_attempt::replace_file;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json};
 use kb_core::wire;
@@ -61,7 +62,8 @@ pub fn write_schemas(folder: &Path, names: &[&str]) -> Result<Vec<String>, Servi
     let mut written = Vec::new();
     for name in names {
         let file = file_name(name);
-        std::fs::write(folder.join(&file), schema(name).unwrap_or_default()).map_err(unusable)?;
+        let text = schema(name).unwrap_or_default();
+        replace_file(&folder.join(&file), text.as_bytes()).map_err(unusable)?;
         written.push(file);
     }
     Ok(written)

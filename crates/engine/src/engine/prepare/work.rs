@@ -151,8 +151,13 @@ fn specialist(
         chosen_specialist(scope.plan, scope.state, inputs.work.instance).ok_or_else(missing)?;
     let input =
         planned.step.details().input.as_ref().map(|input| input.evaluate(scope)).transpose()?;
-    let (task, task_values) = rendered_task(scope, task, input.as_ref(), &inputs.task_files)?;
+    let own_task = task;
+    let (task, task_values) = rendered_task(scope, own_task, input.as_ref(), &inputs.task_files)?;
     let (task, task_values) = with_capability(&specialist, input.as_ref(), task, task_values);
+    let task_file = match own_task {
+        Some(TaskText::File { path, .. }) => Some(path.clone()),
+        Some(TaskText::Inline(_)) | None => None,
+    };
     let output_schema = planned.step.details().output_schema.clone();
     let (feedback, history) = (inputs.feedback.clone(), inputs.history.clone());
     let params = scope.params.clone();
@@ -160,6 +165,7 @@ fn specialist(
         specialist,
         task,
         task_values,
+        task_file,
         input,
         output_schema,
         feedback,

@@ -1,5 +1,6 @@
 //! Rules for commands in list form: no value becomes a program, code of a program, or an option.
 
+use super::interpreters;
 use crate::definition::syntax::{Decoder, Node};
 use crate::expression::Template;
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -7,19 +8,28 @@ use kb_base::value::Failure;
 
 /// Checks that the program is literal, and that no value becomes the code after `-c` or `-e`.
 pub(crate) fn check(words: &[Template], nodes: &[Node], decoder: &mut Decoder) {
+    let starts = words.iter().zip(nodes).map(|(word, node)| match word.as_literal() {
+        Some(text) => (text, false),
+        None => (fixed_start(node.as_text().unwrap_or_default()), true),
+    });
+    let interpreted = interpreters::value_as_code(&starts.collect::<Vec<_>>());
     for (index, (word, node)) in words.iter().zip(nodes).enumerate() {
         if word.as_literal().is_some() {
             continue;
         }
         let before = index.checked_sub(1).and_then(|before| words[before].as_literal());
-        let program = words[0].as_literal().unwrap_or_default();
         let start = fixed_start(node.as_text().unwrap_or_default());
         let (message, help) = if index == 0 {
             ("the program cannot be a placeholder", "write its name; values may be arguments")
-        } else if before.is_some_and(takes_code) || is_glued_code(start, program) {
+        } else if before.is_some_and(takes_code) || is_glued_code(start) {
             (
                 "a value cannot be the code of an interpreter",
                 "write the code literally and pass the value as a later argument or in `env:`",
+            )
+        } else if interpreted.is_some_and(|(refused, _)| refused == index) {
+            (
+                "a value cannot stand where this program takes code or a program",
+                "write the script, the code or the program literally, and the value behind it or in `env:`",
             )
         } else {
             continue;
@@ -43,33 +53,12 @@ fn fixed_start(text: &str) -> &str {
 }
 
 /// Whether an argument that starts with this text contains the code of its own option: `-c{{x}}`,
-/// `--eval={{x}}`, and `-eprint({{x}})` for an interpreter.
-fn is_glued_code(start: &str, program: &str) -> bool {
-    const INTERPRETERS: [&str; 16] = [
-        "sh",
-        "bash",
-        "dash",
-        "zsh",
-        "ksh",
-        "fish",
-        "python",
-        "perl",
-        "ruby",
-        "node",
-        "bun",
-        "deno",
-        "lua",
-        "php",
-        "osascript",
-        "Rscript",
-    ];
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+/// and `--eval={{x}}`.
+fn is_glued_code(start: &str) -> bool {
     let long = start
         .split_once('=')
         .is_some_and(|(option, _)| option.starts_with("--") && takes_code(option));
-    let short = ["-c", "-e", "-E", "-p", "-r"].iter().any(|option| start.starts_with(option));
-    long || takes_code(start) || short && INTERPRETERS.contains(&name)
+    long || takes_code(start)
 }
 
 /// Refuses a computed value as the code of an interpreter, given words and whether each is computed.
@@ -105,9 +94,14 @@ pub fn refuse_options<'w>(
             are_operands |= word == "--" || is_code;
             continue;
         }
-        if word.starts_with('-') && !are_operands {
+        let is_option = |sign: char| {
+            word.starts_with(sign) && (sign == '-' || interpreters::has_plus_options(program))
+        };
+        if let Some(sign) = ['-', '+'].into_iter().find(|sign| is_option(*sign))
+            && !are_operands
+        {
             let message = format!(
-                "argument {index} of `{program}` is a value that starts with `-`, so it would be read as an option"
+                "argument {index} of `{program}` is a value that starts with `{sign}`, so it would be read as an option"
             );
             let help = "write `--` before it, `--option={{…}}` for the value of an option, or pass it in `env:`";
             return Err(Box::new(Failure::new(Code::VALUE_AS_CODE, message).help(help)));

@@ -3,6 +3,7 @@
 pub(super) mod argv;
 pub(super) mod dependencies;
 pub(super) mod duplicates;
+mod interpreters;
 pub(super) mod name_clash;
 pub(super) mod name_form;
 pub(super) mod named_specialists;
@@ -14,3 +15,4 @@ pub(super) mod tool_input;
 pub(super) mod url;
 
 pub use argv::{refuse_computed_code, refuse_options};
+pub use interpreters::{is_interpreter, value_as_code};

@@ -54,10 +54,11 @@ pub fn apply_suggestion(
             change_tier(environment, specialist, from, to)?
         }
         Some(Advice::Route { .. }) => note_route(environment, &suggestion)?,
-        None => match &suggestion.note {
-            Some(note) => remember(environment, note)?,
-            None if suggestion.id.starts_with(SOLUTION) => offer(environment, &suggestion)?,
-            None => write_playbook(environment, &suggestion, name)?,
+        None => match (&suggestion.note, &suggestion.plan) {
+            (Some(note), _) => remember(environment, note)?,
+            (None, Some(text)) => write_playbook(environment, &suggestion, text, name)?,
+            // The entry of the FAQ of a plan.
+            (None, None) => offer(environment, &suggestion)?,
         },
     };
     Ok(Applied { suggestion, path })
@@ -156,20 +157,21 @@ fn offer(environment: &Environment, suggestion: &Suggestion) -> Result<String, S
     Ok(add_faq(environment, FaqCategory::Experience, add)?.id)
 }
 
-/// Writes the playbook of a plan; never overwrites one.
+/// Writes the playbook of a plan with the text that reached the goal, not with that of the file, which may have been
+/// edited since; never overwrites one.
 fn write_playbook(
     environment: &Environment,
     suggestion: &Suggestion,
+    text: &str,
     name: Option<&str>,
 ) -> Result<String, ServiceError> {
     let root = ProjectContext::find(environment)?.root;
     let plan = suggestion.id.trim_start_matches("playbook-");
-    let text = read(&root, &format!(".kb/plans/{plan}.yml"))?;
     let id = name.unwrap_or(plan);
     DefinitionId::new(id).map_err(|error| {
         ServiceError::refused(Failure::new(Code::BAD_ARGUMENT, error.to_string()))
     })?;
-    let (text, _) = with_id(&text, id);
+    let (text, _) = with_id(text, id);
     let path = format!(".kb/playbooks/{id}.yml");
     let written = write_files(&root, &[(&path, &text)])?;
     if written.kept.is_empty() {

@@ -6,8 +6,8 @@ use kb_base::value::{Digest, Json, Money, OutcomeKind, one_line};
 use kb_core::evidence::{Payload, SessionLine, Verdict};
 use kb_core::run::{Event, RunStatus};
 use kb_engine::inspect::{
-    Frozen, Reader, RecordedSession, RunFilter, SessionView, SpecialistAttempt, audit, list_rows,
-    specialist_attempts,
+    Frozen, FrozenFile, Reader, RecordedSession, RunFilter, SessionView, SpecialistAttempt, audit,
+    list_rows, specialist_attempts,
 };
 use kb_engine::journal::{Journal, RunRow};
 use kb_learning::{
@@ -56,6 +56,9 @@ pub struct Suggestion {
     /// The runs of a plan that reached their goal, or that have the note; empty for other suggestions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
+    /// The text of a plan, as the newest run that reached its goal with it had it; `None` for other suggestions.
+    #[serde(skip)]
+    pub plan: Option<String>,
 }
 
 /// Reads the newest runs of the project, `limit` at most.
@@ -87,8 +90,9 @@ pub fn learned(environment: &Environment, limit: usize) -> Result<Learned, Servi
         let attempts = specialist_attempts(&journal, &row.run).unwrap_or_default();
         facts.extend(attempts.iter().map(|attempt| fact(&row, attempt)));
         notes.extend(notes_of(&journal, &row));
-        if let Some(path) = reached_goal(&*journal, &row, &frozen) {
-            plans.entry(path).or_insert_with(Vec::new).push(row.run.to_string());
+        if let Some(FrozenFile { path, text, .. }) = reached_goal(&*journal, &row, &frozen) {
+            let (_, runs) = plans.entry(path.clone()).or_insert_with(|| (text.clone(), Vec::new()));
+            runs.push(row.run.to_string());
         }
     }
     learned.rows = table(&facts);
@@ -161,8 +165,12 @@ fn notes_of(journal: &Arc<dyn Journal>, row: &RunRow) -> Vec<RunNote> {
     all.map(|(kind, line)| note(kind, line)).collect()
 }
 
-/// The file of the plan of a run that reached its goal, as its checks decided.
-fn reached_goal(journal: &dyn Journal, row: &RunRow, frozen: &Frozen) -> Option<String> {
+/// The plan of a run that reached its goal, as its checks decided.
+fn reached_goal<'f>(
+    journal: &dyn Journal,
+    row: &RunRow,
+    frozen: &'f Frozen,
+) -> Option<&'f FrozenFile> {
     let plan = frozen.files.iter().find(|file| file.path.starts_with(PLANS))?;
     if row.status != RunStatus::Succeeded {
         return None;
@@ -172,7 +180,7 @@ fn reached_goal(journal: &dyn Journal, row: &RunRow, frozen: &Frozen) -> Option<
         Event::RunEnded { outputs: Payload::Inline(outputs), .. } => Some(outputs.clone()),
         _ => None,
     })?;
-    (outputs.get("goal").and_then(Json::as_str) == Some("complete")).then(|| plan.path.clone())
+    (outputs.get("goal").and_then(Json::as_str) == Some("complete")).then_some(plan)
 }
 
 fn suggestion(advice: Advice) -> Suggestion {
@@ -194,19 +202,20 @@ fn suggestion(advice: Advice) -> Suggestion {
             )
         }
     };
-    Suggestion { id, text, advice: Some(advice), note: None, runs: Vec::new() }
+    Suggestion { id, text, advice: Some(advice), note: None, runs: Vec::new(), plan: None }
 }
 
-fn plan((path, runs): (String, Vec<String>)) -> Suggestion {
+fn plan((path, (content, runs)): (String, (String, Vec<String>))) -> Suggestion {
     let name = path.trim_start_matches(PLANS).trim_end_matches(".yml");
     let text = format!("make a playbook of `{path}`, which reached its goal");
-    Suggestion { id: format!("playbook-{name}"), text, advice: None, note: None, runs }
+    let (id, plan) = (format!("playbook-{name}"), Some(content));
+    Suggestion { id, text, advice: None, note: None, runs, plan }
 }
 
-fn solution((path, runs): (String, Vec<String>)) -> Suggestion {
+fn solution((path, (_, runs)): (String, (String, Vec<String>))) -> Suggestion {
     let name = path.trim_start_matches(PLANS).trim_end_matches(".yml");
     let text = format!("put into the FAQ how `{path}` reached its goal");
-    Suggestion { id: format!("{SOLUTION}{name}"), text, advice: None, note: None, runs }
+    Suggestion { id: format!("{SOLUTION}{name}"), text, advice: None, note: None, runs, plan: None }
 }
 
 fn note(note: Recurring) -> Suggestion {
@@ -214,5 +223,5 @@ fn note(note: Recurring) -> Suggestion {
     let digest = Digest::of(format!("{kind} {}", note.text)).to_string();
     let text = format!("remember a {kind} of {} runs: {}", note.runs.len(), note.text);
     let (id, runs) = (format!("memory-{kind}-{}", &digest[..8]), note.runs.clone());
-    Suggestion { id, text, advice: None, note: Some(note), runs }
+    Suggestion { id, text, advice: None, note: Some(note), runs, plan: None }
 }

@@ -3,6 +3,7 @@
 use super::Suggestion;
 use crate::service::runs::ProjectContext;
 use crate::service::{Environment, ServiceError};
+use kb_attempt::replace_file;
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_learning::{Advice, Row};
@@ -37,15 +38,7 @@ pub fn write_suggestions(
 pub(super) fn write(root: &Path, path: &str, text: &str) -> Result<(), ServiceError> {
     let file = root.join(path);
     let folder = file.parent().unwrap_or(root);
-    let done = std::fs::create_dir_all(folder)
-        .and_then(|()| {
-            // A link in its place would lead the text elsewhere.
-            match std::fs::symlink_metadata(&file) {
-                Ok(found) if !found.is_file() => Err(std::io::Error::other("it is no file")),
-                _ => Ok(()),
-            }
-        })
-        .and_then(|()| std::fs::write(&file, text));
+    let done = std::fs::create_dir_all(folder).and_then(|()| replace_file(&file, text.as_bytes()));
     done.map_err(|error| {
         let message = format!("`{path}` cannot be written: {error}");
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))

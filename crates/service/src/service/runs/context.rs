@@ -2,7 +2,7 @@
 
 use super::doubles::Doubles;
 use super::recorder::Recorder;
-use crate::project::ProjectFolder;
+use crate::project::{NoFolder, ProjectFolder};
 use crate::service::{Environment, ServiceError};
 use kb_clock::{Clock, RunClock};
 use kb_engine::journal::{Journal, JournalError};
@@ -38,14 +38,15 @@ impl ProjectContext {
     /// The context of the project that contains the working directory, or of that folder alone if a
     /// file was run in it. No definition is read, because a resumed run has stored its own.
     pub fn find(environment: &Environment) -> Result<ProjectContext, ServiceError> {
-        if let Some(folder) = ProjectFolder::find(&environment.cwd) {
-            return Ok(ProjectContext::of(&folder, environment));
-        }
+        let missing = match ProjectFolder::find(&environment.cwd, &environment.state_base()) {
+            Ok(folder) => return Ok(ProjectContext::of(&folder, environment)),
+            Err(error) => error,
+        };
         let alone = ProjectContext::of(&ProjectFolder::at(&environment.cwd), environment);
-        if alone.state_dir.is_dir() {
+        if missing == NoFolder::Missing && alone.state_dir.is_dir() {
             Ok(alone)
         } else {
-            Err(ServiceError::NoProject { from: environment.cwd.clone() })
+            Err(ServiceError::no_project(&environment.cwd, missing))
         }
     }
 

@@ -7,6 +7,7 @@ use super::report::PlaybookTest;
 use super::snapshot;
 use crate::service::runs::ProjectContext;
 use crate::service::{ServiceError, read_run, run_output, show_run};
+use kb_attempt::replace_file;
 use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
 use kb_base::value::{Json, json_text};
 use kb_core::evidence::{Change, Verdict};
@@ -355,8 +356,8 @@ impl Check<'_> {
         }
         if update {
             let folder = path.parent().unwrap_or(root);
-            let written =
-                std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &found));
+            let written = std::fs::create_dir_all(folder)
+                .and_then(|()| replace_file(&path, found.as_bytes()));
             return match written {
                 Ok(()) => Some(shown),
                 Err(error) => {

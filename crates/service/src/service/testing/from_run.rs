@@ -5,6 +5,7 @@
 
 use crate::service::runs::{FilesBefore, ProjectContext, Recorder};
 use crate::service::{ServiceError, read_run, show_run};
+use kb_attempt::replace_file;
 use kb_base::diagnostic::Code;
 use kb_base::value::{AttemptPlace, Failure, Json, JsonMap, PlacedStep};
 use kb_core::run::RunStatus;
@@ -63,7 +64,7 @@ pub fn write_recorded_test(
         return Ok(Some(RecordedFiles { script, test: None }));
     }
     let (test, left_out) = test_of(context, recorder, files, &view)?;
-    std::fs::write(&files.test, readable_yaml(&test)).map_err(|error| {
+    replace_file(&files.test, readable_yaml(&test).as_bytes()).map_err(|error| {
         let message = format!("the test `{}` could not be written: {error}", files.test.display());
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
     })?;
