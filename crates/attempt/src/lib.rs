@@ -32,7 +32,7 @@ pub use outcome::Outcome;
 pub use parent_facts::ParentFacts;
 pub use recorder::{Progress, Recorder, Stopped};
 pub use regular_file::{open_regular, read_regular};
-pub use replace_file::{new_beside, replace_file};
+pub use replace_file::{new_part_of, part_of, replace_file};
 pub use request::{CacheRequest, CommandsBefore, Relied, Request, in_variable};
 pub use tree::TreeRequest;
 pub use work::*;

@@ -32,14 +32,36 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Creates a file with a hidden random name beside a path. It never opens what exists there, so it follows no link.
-pub fn new_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+fn new_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     let random = RandomState::new().build_hasher().finish();
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{random:016x}.part"));
     let part = path.with_file_name(name);
-    let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
-    Ok((file, part))
+    Ok((create_new(&part)?, part))
+}
+
+/// Creates the file with the hidden name that the parts of a new file have, in place of one that a killed process left. A
+/// link of that name is removed and not followed.
+pub fn new_part_of(path: &Path) -> io::Result<(File, PathBuf)> {
+    let part = part_of(path);
+    match fs::remove_file(&part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    Ok((create_new(&part)?, part))
+}
+
+/// The hidden name of [`new_part_of`].
+pub fn part_of(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".part");
+    path.with_file_name(name)
+}
+
+fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::finding::Finding;
 use super::later_edits::LaterEdits;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::{TestCommands, canonical, executes_project, hides_failures, names_runner};
+use super::shell::CommandUse;
 use super::test_claim::TestClaim;
 use super::test_doubt::{
     TestRun, failed_before, fewer, left_out, of_another_kind, repeated, suites_left_out,
@@ -56,20 +57,7 @@ impl TestClaim {
             .iter()
             .rev()
             .find(|run| run.script.unparsed.as_ref().is_some_and(|text| commands.may_be_in(text)));
-        let scripts = runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
-        // Code of the project whose output has results of tests can have run them, also where its exit code is hidden.
-        let script = scripts.rev().find(|(run, used)| {
-            let reports = run.tests.is_some_and(|tests| tests.ran() > 0);
-            let may_run = || runs_script(&used.argv, edits.trace, commands);
-            let executes = || executes_project(&used.argv) || names_runner(&used.argv);
-            match run.result(used) {
-                CommandResult::Succeeded => may_run() || reports && executes(),
-                CommandResult::Masked(_) => reports && (may_run() || executes()),
-                CommandResult::Failed(..)
-                | CommandResult::FailedScript(_)
-                | CommandResult::Unknown => false,
-            }
-        });
+        let script = script_of_tests(runs, commands, edits);
         let printed = |run: &&RecordedRun<'_>| run.tests.is_some_and(|tests| tests.failed > 0);
         let last = tests.last().map(|test| test.run.at);
         let ended = unclear.filter(|run| run.exit_code() == Some(0));
@@ -317,6 +305,28 @@ impl TestClaim {
         let all: Vec<u64> = runs.iter().filter(is_last).filter_map(passed).collect();
         all.len() > 1 && self.counts.0 == Some(all.iter().sum())
     }
+}
+
+/// The last command that can have run tests behind a script: code of the project whose output has results of tests, also where
+/// its exit code is hidden.
+fn script_of_tests<'r>(
+    runs: &'r RecordedRuns<'r>,
+    commands: &TestCommands,
+    edits: &LaterEdits<'_>,
+) -> Option<(&'r RecordedRun<'r>, &'r CommandUse)> {
+    let scripts = runs.iter().flat_map(|run| run.script.commands.iter().map(move |u| (run, u)));
+    scripts.rev().find(|(run, used)| {
+        let reports = run.tests.is_some_and(|tests| tests.ran() > 0);
+        let may_run = || runs_script(&used.argv, edits.trace, commands);
+        let executes = || executes_project(&used.argv) || names_runner(&used.argv);
+        match run.result(used) {
+            CommandResult::Succeeded => may_run() || reports && executes(),
+            CommandResult::Masked(_) => reports && (may_run() || executes()),
+            CommandResult::Failed(..) | CommandResult::FailedScript(_) | CommandResult::Unknown => {
+                false
+            }
+        }
+    })
 }
 
 /// Whether a command executes a script in which tests can run: one among the tests, or one that the step wrote with a

@@ -1,6 +1,6 @@
 //! Creates files without overwriting any.
 
-use kb_attempt::new_beside;
+use kb_attempt::{new_part_of, part_of};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -37,12 +37,13 @@ pub fn write_new_files(
 fn create(path: &Path, content: &str) -> io::Result<bool> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder)?;
-    if fs::symlink_metadata(path).is_ok() {
-        return Ok(false);
-    }
-    let (file, part) = new_beside(path)?;
-    let made = write_and_link(file, &part, path, content);
-    match fs::remove_file(&part) {
+    let made = match fs::symlink_metadata(path) {
+        Ok(_) => Ok(false),
+        Err(_) => {
+            new_part_of(path).and_then(|(file, part)| write_and_link(file, &part, path, content))
+        }
+    };
+    match fs::remove_file(part_of(path)) {
         Err(error) if error.kind() != ErrorKind::NotFound => made.and(Err(error)),
         _ => made,
     }
