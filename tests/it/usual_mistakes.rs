@@ -236,6 +236,23 @@ fn a_step_that_names_a_file_of_an_unordered_step_is_warned_of() {
     }
 }
 
+/// However many steps write it, a step has one warning for a file.
+#[test]
+fn many_unordered_writers_of_a_file_are_one_warning() {
+    let writers: String =
+        (0..6).map(|n| format!("  - {{id: w{n}, run: \"date >> log.txt\"}}\n")).collect();
+    let text = format!(
+        "schema: kb.playbook/1\nid: p\nsteps:\n{writers}  - {{id: use, run: cat log.txt, dependsOn: [w0]}}\n"
+    );
+    let said = Scratch::new(&[("playbooks/p.yml", &text)]).kb(&["playbook", "validate"]).code(0);
+    let warned = said.err.matches("KB0419").count();
+    said.says(&[
+        "`use` names `log.txt`, which `w1`, `w2`, `w3`, `w4` and 1 more write, and nothing orders them",
+        "add `dependsOn: [w1, w2, w3, w4, …]` to `use`",
+    ]);
+    assert_eq!(warned, 1);
+}
+
 /// In a markdown workflow `{x}` is the placeholder; in the task of a specialist it is one of another tool.
 #[test]
 fn placeholders_of_other_tools_in_tasks_are_warned_of() {

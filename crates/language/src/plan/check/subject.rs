@@ -36,6 +36,15 @@ impl Subject<'_> {
         self.walk_back(target, from, |_, _| true)
     }
 
+    /// A step with those that it depends on and those that depend on it, directly or not.
+    pub(super) fn ordered_with(&self, step: StepIx) -> BTreeSet<StepIx> {
+        let before = |ix| self.plan.dependencies(ix).map(|own| own.on).collect::<Vec<_>>();
+        let after = |ix| self.plan.dependents(ix).map(|own| own.step).collect::<Vec<_>>();
+        let mut all = reached(step, before);
+        all.extend(reached(step, after));
+        all
+    }
+
     /// Whether `target` is reachable from `from` along the dependencies that `takes` accepts. Steps before
     /// the target in the order are not visited.
     pub(super) fn walk_back(
@@ -63,4 +72,14 @@ impl Subject<'_> {
         }
         false
     }
+}
+
+/// A step and all that are reached from it.
+fn reached(start: StepIx, next: impl Fn(StepIx) -> Vec<StepIx>) -> BTreeSet<StepIx> {
+    let mut seen = BTreeSet::from([start]);
+    let mut open = vec![start];
+    while let Some(at) = open.pop() {
+        open.extend(next(at).into_iter().filter(|ix| seen.insert(*ix)));
+    }
+    seen
 }

@@ -8,8 +8,11 @@ use crate::plan::{PlanStep, StepIx};
 use kb_base::diagnostic::{Code, Diagnostic};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One warning for each pair of steps without an order, of which one visibly writes a file that the other names. Only
-/// literal paths are compared.
+/// Most writers that a warning names.
+const SHOWN: usize = 4;
+
+/// One warning for each step and file that it names, if steps without an order to it visibly write the file. A writer is
+/// named for one of its files. Only literal paths are compared.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let steps: Vec<(StepIx, &PlanStep, Files<'_>)> =
         subject.plan.iter().map(|(ix, step)| (ix, step, Files::of(&step.step))).collect();
@@ -20,20 +23,24 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         }
     }
     let mut problems = Vec::new();
-    for (reader, step, files) in &steps {
-        let mut warned = BTreeSet::new();
-        for file in files.read.difference(&files.written) {
-            for (writer, other) in writers.get(file).into_iter().flatten() {
-                let ordered = writer == reader
-                    || other.is_finally() != step.is_finally()
-                    || folder(other) != folder(step)
-                    || other.isolation().is_some()
-                    || step.isolation().is_some()
-                    || subject.is_above(*writer, *reader)
-                    || subject.is_above(*reader, *writer);
-                if !ordered && warned.insert(writer) {
-                    problems.push(unordered(step, file, other));
-                }
+    for (reader, step, files) in steps.iter().filter(|(_, step, _)| step.isolation().is_none()) {
+        let read = files.read.difference(&files.written);
+        let mut read = read.filter_map(|file| Some((*file, writers.get(file)?))).peekable();
+        if read.peek().is_none() {
+            continue;
+        }
+        // Each writer is named once, and an ordered one never.
+        let mut named = subject.ordered_with(*reader);
+        for (file, writers) in read {
+            let beside = writers.iter().filter(|(writer, other)| {
+                other.is_finally() == step.is_finally()
+                    && folder(other) == folder(step)
+                    && other.isolation().is_none()
+                    && named.insert(*writer)
+            });
+            let beside: Vec<&PlanStep> = beside.map(|(_, other)| *other).collect();
+            if !beside.is_empty() {
+                problems.push(unordered(step, file, &beside));
             }
         }
     }
@@ -105,13 +112,23 @@ fn plain(path: &str) -> &str {
     path.trim_start_matches("./")
 }
 
-fn unordered(reader: &PlanStep, file: &str, writer: &PlanStep) -> Diagnostic {
-    let (reader_id, id) = (&reader.step.id, &writer.step.id);
+fn unordered(reader: &PlanStep, file: &str, writers: &[&PlanStep]) -> Diagnostic {
+    let reader_id = &reader.step.id;
     let reads = if reader.step.kind.checks().is_some() { "checks" } else { "names" };
+    let shown = &writers[..writers.len().min(SHOWN)];
+    let ids: Vec<&str> = shown.iter().map(|writer| writer.step.id.as_str()).collect();
+    let (more, etc) = match writers.len() - shown.len() {
+        0 => (String::new(), ""),
+        more => (format!(" and {more} more"), ", …"),
+    };
+    let named = format!("`{}`{more}", ids.join("`, `"));
+    let verb = if writers.len() == 1 { "writes" } else { "write" };
     let message =
-        format!("`{reader_id}` {reads} `{file}`, which `{id}` writes, and nothing orders them");
-    Diagnostic::warning(Code::FILE_UNORDERED, reader.step.span, message)
-        .caption(format!("does not wait for `{id}`"))
-        .label(writer.step.span, format!("writes `{file}`"))
-        .help(format!("add `dependsOn: [{id}]` to `{reader_id}`"))
+        format!("`{reader_id}` {reads} `{file}`, which {named} {verb}, and nothing orders them");
+    let warning = Diagnostic::warning(Code::FILE_UNORDERED, reader.step.span, message)
+        .caption(format!("does not wait for {named}"))
+        .help(format!("add `dependsOn: [{}{etc}]` to `{reader_id}`", ids.join(", ")));
+    shown.iter().fold(warning, |warning, writer| {
+        warning.label(writer.step.span, format!("writes `{file}`"))
+    })
 }
