@@ -34,10 +34,7 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Creates a file with a hidden random name beside a path. It never opens what exists there, so it follows no link.
 fn new_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     let random = RandomState::new().build_hasher().finish();
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{random:016x}.part"));
-    let part = path.with_file_name(name);
+    let part = hidden(path, &format!(".{random:016x}.part"));
     Ok((create_new(&part)?, part))
 }
 
@@ -54,9 +51,14 @@ pub fn new_part_of(path: &Path) -> io::Result<(File, PathBuf)> {
 
 /// The hidden name of [`new_part_of`].
 pub fn part_of(path: &Path) -> PathBuf {
+    hidden(path, ".part")
+}
+
+/// The hidden name of a file with this ending.
+fn hidden(path: &Path, ending: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(".part");
+    name.push(ending);
     path.with_file_name(name)
 }
 

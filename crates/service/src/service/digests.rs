@@ -5,6 +5,7 @@ use crate::trigger::definition_digest;
 use kb_base::value::{Digest, limits};
 use kb_host::workspace::Workspace;
 use kb_language::definition::{InputFile, Playbook, content_digest};
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 /// The files of a project by path.
@@ -26,7 +27,8 @@ impl<'p> DefinitionDigests<'p> {
         let tasks = self.project.catalog.task_files_of(playbook);
         let found = reached.iter().filter_map(|path| self.files.get(path.as_str()));
         let own = found.map(|file| (content_digest(file), file.path.as_str()));
-        let workspace = Workspace::open(&self.project.context.root, &[], &[]).ok();
+        let root = &self.project.context.root;
+        let workspace = LazyCell::new(|| Workspace::open(root, &[], &[]).ok());
         let task = |path: &'_ String| {
             // A file that cannot be read starts nothing; it is a change all the same.
             let read = |own: &Workspace| own.read_at_most(path, limits::TASK_FILE_BYTES).ok();

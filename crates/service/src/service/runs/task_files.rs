@@ -5,6 +5,7 @@ use kb_base::value::{Json, JsonMap, limits};
 use kb_host::workspace::Workspace;
 use kb_language::definition::{Playbook, TaskText};
 use kb_language::plan::Plan;
+use std::cell::LazyCell;
 use std::path::Path;
 
 /// The texts of all `taskFile`s of a plan and of its child runs by path, or a problem for each that
@@ -26,9 +27,11 @@ pub(in crate::service) fn read_task_files(
     root: &Path,
 ) -> Result<JsonMap, Vec<Diagnostic>> {
     let (mut texts, mut problems) = (JsonMap::new(), Vec::new());
+    let workspace = LazyCell::new(|| Workspace::open(root, &[], &[]));
     for step in playbook.steps.iter().chain(&playbook.finally) {
         let Some(TaskText::File { path, span }) = step.kind.task() else { continue };
-        match read_text(root, path) {
+        let text = workspace.as_ref().map_err(ToString::to_string);
+        match text.and_then(|workspace| read_text(workspace, path)) {
             Ok(text) => {
                 texts.insert(path.to_string(), Json::String(text));
             }
@@ -43,8 +46,7 @@ pub(in crate::service) fn read_task_files(
 }
 
 /// A text below the project. A link that leads out of it is not followed: a step can have made it.
-fn read_text(root: &Path, path: &str) -> Result<String, String> {
-    let workspace = Workspace::open(root, &[], &[]).map_err(|error| error.to_string())?;
+fn read_text(workspace: &Workspace, path: &str) -> Result<String, String> {
     let bytes = workspace.read_at_most(path, limits::TASK_FILE_BYTES);
     let bytes = bytes.map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map_err(|error| error.to_string())
