@@ -71,6 +71,7 @@ mod journal_contract;
 mod journals;
 mod judge;
 mod keep;
+mod kept_work;
 mod learn;
 mod llm;
 mod lock_waits;

@@ -5,11 +5,10 @@ use super::BaseRun;
 use super::file_facts::{FileFacts, FilesNow};
 use super::{Frozen, InspectError};
 use crate::journal::{Journal, StoredEvent};
-use kb_base::value::{Digest, RunId, StepId};
+use kb_base::value::{Digest, RunId, StepId, Timestamp};
 use kb_core::evidence::Handoff;
 use kb_core::run::{Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, State, StepStatus};
-use kb_core::verify::ReliedFact;
-use kb_language::definition::{Catalog, MergePolicy, StepTexts, content_digest};
+use kb_language::definition::{Catalog, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,13 +29,15 @@ pub struct Earlier {
     pub seq: u64,
     /// Head of the hash chain up to that event.
     pub head: Option<Digest>,
+    /// Time of that event.
+    pub(super) last_at: Option<Timestamp>,
     /// Where each instance ended.
     ends: BTreeMap<InstanceIx, (u64, Option<Digest>)>,
     /// Results that this run kept from a run before it.
     pub(super) kept: BTreeMap<InstanceIx, KeptResult>,
     /// What the last attempt of each instance passed on.
     handoffs: BTreeMap<InstanceIx, Box<Handoff>>,
-    files: FileFacts,
+    pub(super) files: FileFacts,
 }
 
 impl Earlier {
@@ -47,9 +48,21 @@ impl Earlier {
         let rules = frozen.rules(catalog.settings.undecided());
         let state = State::new(&plan, rules);
         let (ends, kept, handoffs, files) = Default::default();
-        let (run, seq, head) = (run.clone(), 0, None);
-        let mut earlier =
-            Earlier { run, frozen, catalog, plan, state, seq, head, ends, kept, handoffs, files };
+        let (run, seq, head, last_at) = (run.clone(), 0, None, None);
+        let mut earlier = Earlier {
+            run,
+            frozen,
+            catalog,
+            plan,
+            state,
+            seq,
+            head,
+            last_at,
+            ends,
+            kept,
+            handoffs,
+            files,
+        };
         for stored in journal.events(&earlier.run, 0)? {
             if stored.seq > up_to {
                 break;
@@ -80,7 +93,7 @@ impl Earlier {
 
     pub(super) fn add(&mut self, stored: &StoredEvent) {
         self.state.apply(&self.plan, stored.at, &stored.event);
-        (self.seq, self.head) = (stored.seq, stored.digest);
+        (self.seq, self.head, self.last_at) = (stored.seq, stored.digest, Some(stored.at));
         match &*stored.event {
             Event::Ended { instance, .. } => {
                 self.ends.insert(*instance, (stored.seq, stored.digest));
@@ -144,87 +157,9 @@ impl Earlier {
         found
     }
 
-    /// Of each instance whose changes are in the project: a file whose change was undone, because it is gone or has the content
-    /// or the mode of before again. Also a file of which a `file` check of its gate does not hold any more, unless a step after
-    /// it succeeded: that one can have used it up. A step with a child run has the changes of that run.
-    pub fn undone_files(
-        &self,
-        journal: &dyn Journal,
-        now: &dyn FilesNow,
-    ) -> BTreeMap<InstanceIx, String> {
-        let before = self.reads_before(journal);
-        let own = self.files.written.iter().map(|(ix, paths)| (*ix, *ix, paths, &self.files));
-        let earlier = before.iter().flat_map(|(instances, facts)| {
-            let written = move |(ix, there): &(InstanceIx, InstanceIx)| {
-                Some((*ix, *there, facts.written.get(there)?, facts))
-            };
-            instances.iter().filter_map(written)
-        });
-        let mut found = BTreeMap::new();
-        for (ix, there, paths, facts) in own.chain(earlier).filter(|(ix, ..)| self.counts(*ix)) {
-            let is_undone = |path: &String| {
-                let last = self.files.last.get(path).or_else(|| facts.last.get(path));
-                facts.is_undone(there, path, last.copied().flatten(), now)
-            };
-            if let Some(path) = paths.iter().find(|path| is_undone(path)) {
-                found.insert(ix, path.clone());
-            }
-        }
-        for (ix, instance) in self.state.instances().filter(|(ix, _)| self.counts(*ix)) {
-            let Some(child) = instance.child() else { continue };
-            // A run that was removed tells nothing.
-            let Ok(below) = Earlier::read(journal, &child.run, u64::MAX) else { continue };
-            if let Some(path) = below.undone_files(journal, now).into_values().next() {
-                found.entry(ix).or_insert(path);
-            }
-        }
-        let differs = |fact: &ReliedFact| match fact {
-            ReliedFact::Exists(path) => now.mode(path).is_none(),
-            ReliedFact::Check(check) => !now.meets(check),
-            // Other steps, and people, may go on from it.
-            ReliedFact::Content { .. } => false,
-        };
-        for (ix, instance) in self.state.instances() {
-            if found.contains_key(&ix) || !self.counts(ix) || self.is_used(instance.step) {
-                continue;
-            }
-            let mut facts = instance.verification().into_iter().flat_map(ReliedFact::of);
-            if let Some(fact) = facts.find(differs) {
-                found.insert(ix, fact.path().to_owned());
-            }
-        }
-        found
-    }
-
-    /// Whether an instance succeeded and its changes are in the project.
-    fn counts(&self, ix: InstanceIx) -> bool {
-        let instance = self.state.instance(ix);
-        let isolation = self.plan.step(instance.step).isolation();
-        instance.status == StepStatus::Succeeded
-            && isolation.is_none_or(|isolation| isolation.merge != MergePolicy::None)
-    }
-
-    /// Whether a step succeeded that depends on this one.
-    fn is_used(&self, step: StepIx) -> bool {
-        let mut open = vec![step];
-        let mut seen = BTreeSet::new();
-        while let Some(step) = open.pop() {
-            for dependent in self.plan.dependents(step).map(|dependent| dependent.step) {
-                let instance = self.state.instance(InstanceIx(dependent.0));
-                if instance.status == StepStatus::Succeeded {
-                    return true;
-                }
-                if seen.insert(dependent) {
-                    open.push(dependent);
-                }
-            }
-        }
-        false
-    }
-
     /// For the results that this run kept itself: their instances here and in the run that executed
     /// them, with what that run tells about files. A run that was removed tells nothing.
-    fn reads_before(
+    pub(super) fn reads_before(
         &self,
         journal: &dyn Journal,
     ) -> Vec<(Vec<(InstanceIx, InstanceIx)>, FileFacts)> {

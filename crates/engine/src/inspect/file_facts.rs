@@ -1,6 +1,6 @@
 //! What the tool calls and gates of a run tell about files.
 
-use kb_base::value::Digest;
+use kb_base::value::{Digest, Timestamp};
 use kb_core::evidence::{EvidenceKind, FileState, Invocation};
 use kb_core::run::InstanceIx;
 use kb_core::verify::FileCriterion;
@@ -12,6 +12,8 @@ pub trait FilesNow {
     fn digest(&self, path: &str) -> Option<Digest>;
     /// The permission bits of what a path names; `None` if nothing has it.
     fn mode(&self, path: &str) -> Option<u32>;
+    /// When what a path names last changed; if nothing has it, when the folder did that had it.
+    fn changed_at(&self, path: &str) -> Option<Timestamp>;
     /// Whether files are as a check says, but for changes.
     fn meets(&self, check: &FileCriterion) -> bool;
 }

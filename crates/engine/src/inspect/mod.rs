@@ -30,6 +30,7 @@ mod step_work;
 mod streams;
 mod tool_calls;
 mod trace;
+mod undone;
 mod verified;
 mod whole_verdicts;
 

@@ -16,7 +16,7 @@ use crate::definition::{
 use kb_base::diagnostic::{Code, Diagnostic, Span, nearest};
 use kb_base::value::SpecialistId;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 impl Plan {
     /// Builds the plan and reports all problems in file order. `None` if one of them is an error.
@@ -139,6 +139,7 @@ impl Plan {
             opened,
             delegates: Vec::new(),
             writers: Default::default(),
+            before_gates: OnceLock::new(),
         }
     }
 }

@@ -51,6 +51,8 @@ pub struct Plan {
     /// The steps that can write what does not come from the author: without foreign parameters, with those of payloads, and
     /// with all.
     pub(super) writers: [OnceLock<Writers>; 3],
+    /// Of each step, whether a gate after it reads files.
+    pub(super) before_gates: OnceLock<Vec<bool>>,
 }
 
 impl Plan {

@@ -13,6 +13,7 @@ mod confined;
 mod confinement_ahead;
 mod dag;
 mod edges;
+mod gated;
 pub mod graph;
 mod index;
 mod order;

@@ -13,7 +13,7 @@ use kb_core::redaction::Redactor;
 use kb_core::verify::commands_before;
 use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step};
 use kb_language::expression::EvalError;
-use kb_language::plan::PlanStep;
+use kb_language::plan::{Plan, PlanStep, StepIx};
 use std::sync::Arc;
 
 /// The request of an attempt. An error is the failure of the attempt.
@@ -35,7 +35,7 @@ pub(in crate::engine) fn request(
         idle: step.details().timeout.idle,
         env: env(scope, step)?,
         cwd: cwd(scope, step)?,
-        evidence: takes_evidence(step),
+        evidence: takes_evidence(scope.plan, scope.state.instance(ix).step),
         tree: tree(scope, ix).map(Box::new),
         confined: inputs.known.confined(inputs.plan, scope.state.instance(ix).step),
         before: if inputs.is_fresh { before(scope, planned) } else { None },
@@ -53,8 +53,9 @@ fn before(scope: &RunScope<'_>, planned: &PlanStep) -> Option<Box<CommandsBefore
     (!commands.is_empty()).then(|| Box::new(CommandsBefore { commands, sandboxed }))
 }
 
-/// Whether file changes are recorded: for specialists, and for steps whose checks read changes.
-fn takes_evidence(step: &Step) -> bool {
+/// Whether file changes are recorded: for specialists, and for steps whose work a gate verifies, their own or a later one.
+fn takes_evidence(plan: &Plan, ix: StepIx) -> bool {
+    let step = &*plan.step(ix).step;
     // The files that a step changes belong to its stored result, unless it declares them.
     let stores_changes =
         || step.details().cache.as_ref().is_some_and(|cache| cache.outputs.is_empty());
@@ -65,7 +66,12 @@ fn takes_evidence(step: &Step) -> bool {
     };
     match step.details().evidence {
         Some(mode) => mode == EvidenceMode::Full,
-        None => step.kind.is_specialist() || stores_changes() || reads_changes(),
+        None => {
+            step.kind.is_specialist()
+                || stores_changes()
+                || reads_changes()
+                || plan.is_before_gate(ix)
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! in the same way.
 
 use kb_attempt::open_regular;
-use kb_base::value::{Digest, Hasher, JsonMap, RunId, StepId};
+use kb_base::value::{Digest, Hasher, JsonMap, RunId, StepId, Timestamp};
 use kb_core::run::{Choice, Comparison, Preset, RerunReason, Version, choose, continues_child};
 use kb_core::verify::FileCriterion;
 use kb_engine::engine::VerifiedResults;
@@ -15,7 +15,7 @@ use kb_language::definition::{InputFile, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
 /// What the new run executes.
@@ -45,8 +45,11 @@ pub(super) fn choices(
     let (old_texts, old_files) = (earlier.texts(), earlier.file_digests());
     let now = ProjectFiles::of(root);
     let reads = earlier.changed_reads(journal, &now);
+    let gates = earlier.edited_files(journal, &now).into_iter();
+    let gates = gates.filter(|(step, _)| earlier.is_gate(*step));
     let reads = reads
         .into_iter()
+        .chain(gates)
         .filter(|_| !keeps_reads)
         .map(|(step, path)| (step, RerunReason::File(path)));
     let undone = earlier.undone_files(journal, &now).into_iter();
@@ -90,6 +93,12 @@ impl FilesNow for ProjectFiles<'_> {
     fn mode(&self, path: &str) -> Option<u32> {
         let found = self.root.join(path).symlink_metadata().ok()?;
         Some(found.permissions().mode() & 0o7777)
+    }
+
+    fn changed_at(&self, path: &str) -> Option<Timestamp> {
+        let mut paths = Path::new(path).ancestors().map(|path| self.root.join(path));
+        let found = paths.find_map(|path| path.symlink_metadata().ok())?;
+        Some(Timestamp(found.ctime() * 1_000 + found.ctime_nsec() / 1_000_000))
     }
 
     fn meets(&self, check: &FileCriterion) -> bool {

@@ -6,7 +6,7 @@ use super::killed_commands;
 use super::models::needs_model;
 use super::prepared::Prepared;
 use super::present;
-use super::undone::with_undone;
+use super::undone::{require_none, with_undone};
 use super::{Overrides, ProjectContext};
 use crate::service::ServiceError;
 use crate::service::error::ResourceKind;
@@ -194,6 +194,9 @@ fn prepare(
     };
     let (catalog, plan) = frozen.load()?;
     let opening = opening(&plan)?;
+    if matches!(opening, StartMode::Resume | StartMode::Answer { .. }) {
+        require_none(journal, &run, &context.root)?;
+    }
     killed_commands::require_none(&context, journal, Some((&run, &opening)))?;
     let needs_model = needs_model(&plan) && frozen.script.is_none();
     let tiers = needs_model.then(|| {
