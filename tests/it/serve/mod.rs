@@ -21,6 +21,7 @@ mod operation;
 mod pages;
 mod retention;
 mod security;
+mod shown;
 mod signatures;
 mod site;
 mod streams;

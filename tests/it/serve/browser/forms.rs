@@ -62,6 +62,8 @@ fn a_run_is_cancelled_retried_and_resumed_by_hand() {
     status(&browser, "succeeded");
     // The list, by its filter.
     browser.open(&url(&site, "/"));
+    // On a phone they are folded.
+    browser.click(".fold summary");
     browser.run("document.querySelector('.filters [name=status]').value = 'failed'", &[]);
     browser.click(".filters button");
     browser.until("no run", "return location.search.includes('status=failed') && !document.querySelector('a[href^=\"/runs/\"]')");

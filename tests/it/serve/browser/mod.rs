@@ -74,6 +74,30 @@ fn a_refuted_claim_stands_beside_its_evidence() {
 }
 
 #[test]
+fn on_a_phone_filters_are_folded_all_pages_can_be_reached_and_long_output_has_a_box() {
+    let Some(browser) = Browser::start() else { return };
+    let text = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: long, run: seq 1 400}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    scratch.kb(&["playbook", "run", "p"]).code(0);
+    let run = scratch.last_run();
+    let site = Site::of(scratch, &listen());
+    browser.size(SIZES[1], false);
+    sign_in(&browser, &site, Role::Read);
+    assert_eq!(browser.run("return document.querySelector('.fold').open", &[]), false);
+    browser.open(&url(&site, "/system"));
+    let in_view =
+        "const a = document.querySelector('.top nav [aria-current]').getBoundingClientRect();
+        return a.left >= 0 && a.right <= window.innerWidth";
+    assert_eq!(browser.run(in_view, &[]), true);
+    browser.open(&url(&site, &format!("/runs/{run}?step=long")));
+    let height = "return document.querySelector('#step pre.box').getBoundingClientRect().height";
+    let tall = |browser: &Browser| browser.run(height, &[]).as_f64().unwrap();
+    assert!(tall(&browser) < 500.0, "{}", tall(&browser));
+    browser.click("#step .whole input");
+    assert!(tall(&browser) > 5000.0, "{}", tall(&browser));
+}
+
+#[test]
 fn every_page_is_accessible_on_both_sizes_in_both_schemes() {
     let Some(browser) = Browser::start() else { return };
     let site = demo();

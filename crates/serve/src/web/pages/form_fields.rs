@@ -33,22 +33,34 @@ pub(super) fn field(
 ) -> Value {
     let options: Vec<&Json> = schema["enum"].as_array().into_iter().flatten().collect();
     let are_texts = !options.is_empty() && options.iter().all(|option| option.is_string());
+    let is_text = |schema: &Json| matches!(schema["type"].as_str(), None | Some("string"));
     let kind = match schema["type"].as_str() {
+        // A list of texts is written as on the command line.
+        Some("array") if is_text(&schema["items"]) => "list",
         Some(kind) => kind,
         None if are_texts => "string",
         None => "json",
+    };
+    let expects = match kind {
+        "list" => Some("texts with commas between them, or a JSON list"),
+        "array" => Some("a JSON list, such as [1, 2]"),
+        "object" => Some("a JSON object, such as {\"name\": \"value\"}"),
+        "json" => Some("JSON: a text has quotes, as in \"text\""),
+        _ => None,
     };
     let secret = (schema["format"] == "secret-reference")
         .then(|| "env:NAME or file:PATH; never the value itself".to_owned());
     let limits = if secret.is_some() { None } else { field_limits(schema) };
     let about = schema["description"].as_str().map(str::to_owned);
-    let help: Vec<String> = [about, secret, limits].into_iter().flatten().collect();
+    let own = expects.map(str::to_owned);
+    let help: Vec<String> = [about, own, secret, limits].into_iter().flatten().collect();
     json!({
         "name": name,
         "label": label,
         "type": kind,
         "required": required,
-        "value": value.map(json_text).unwrap_or_default(),
+        "expects": expects,
+        "value": value.map(|value| written(kind, value)).unwrap_or_default(),
         "options": options.into_iter().map(json_text).collect::<Vec<_>>(),
         "help": (!help.is_empty()).then(|| help.join("; ")),
         "min": schema["minimum"], "max": schema["maximum"],
@@ -56,9 +68,43 @@ pub(super) fn field(
     })
 }
 
+/// A value as it is written in a field of a kind.
+fn written(kind: &str, value: &Json) -> String {
+    let plain = |item: &Json| {
+        let text = item.as_str()?;
+        let is_plain = !text.is_empty() && text.trim() == text && !text.contains([',', '[']);
+        is_plain.then(|| text.to_owned())
+    };
+    let items = value.as_array().filter(|items| kind == "list" && !items.is_empty());
+    let texts = items.and_then(|items| items.iter().map(plain).collect::<Option<Vec<_>>>());
+    texts.map_or_else(|| json_text(value), |texts| texts.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_written_as_on_the_command_line_and_each_field_says_what_it_takes() {
+        let schema = json!({"properties": {
+            "tags": {"type": "array", "items": {"type": "string"}, "default": ["a", "b"]},
+            "odd": {"type": "array", "default": ["a, b", 3]},
+            "sizes": {"type": "array", "items": {"type": "integer"}},
+            "more": {"type": "object", "description": "Others"},
+            "any": {},
+        }});
+        let found = fields(&schema, None).unwrap();
+        let part = |name: &str| found.iter().find(|field| field["name"] == name).unwrap();
+        assert_eq!(
+            (&part("tags")["type"], &part("tags")["value"]),
+            (&json!("list"), &json!("a, b"))
+        );
+        assert_eq!(part("tags")["help"], "texts with commas between them, or a JSON list");
+        assert_eq!(part("odd")["value"], "[\"a, b\",3]");
+        assert_eq!(part("sizes")["expects"], "a JSON list, such as [1, 2]");
+        assert_eq!(part("more")["help"], "Others; a JSON object, such as {\"name\": \"value\"}");
+        assert!(part("any")["expects"].as_str().unwrap().starts_with("JSON"));
+    }
 
     #[test]
     fn options_without_a_type_are_texts_and_limits_are_help() {

@@ -4,12 +4,15 @@ use super::form_fields::{self, field};
 use super::format::{anchor, part, short};
 use super::frame;
 use super::runs::{Param, started_by};
+use super::step::output;
 use crate::web::call::Call;
 use crate::web::problem::Problem;
-use kb_base::value::{Json, RunId, Timestamp, counted};
-use kb_core::wire::{Question, QuestionKind};
+use crate::web::state::WebProject;
+use kb_base::value::{Json, RunId, Timestamp, counted, json_text};
+use kb_core::wire::{Question, QuestionKind, StepStatus};
+use kb_engine::inspect::{StepReply, step_work};
 use kb_service::service::{
-    AskEvidence, AskView, FileDiff, FileDiffKind, RunDiff, StepDiff, open_asks,
+    AskEvidence, AskView, FileDiff, FileDiffKind, Reader, RunDiff, StepDiff, open_asks,
 };
 use kb_service::trigger::Role;
 use serde_json::{Value, json};
@@ -27,7 +30,7 @@ pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
         {
             let started_by = RunId::new(&open.run)
                 .map_or_else(|_| String::new(), |id| started_by(&project, &id));
-            let mut card = ask(&open);
+            let mut card = ask(&project, &open);
             card["startedBy"] = json!(started_by);
             card["project"] = json!(call.name_of(&project));
             asks.push(card);
@@ -37,7 +40,7 @@ pub(in crate::web) fn inbox(call: &Call) -> Result<String, Problem> {
     frame::page(call, "Inbox", "inbox.html", content)
 }
 
-fn ask(ask: &AskView) -> Value {
+fn ask(project: &WebProject, ask: &AskView) -> Value {
     let question = &ask.question;
     let (fields, shape) = match question.kind {
         QuestionKind::Approve => (Vec::new(), "none"),
@@ -59,7 +62,8 @@ fn ask(ask: &AskView) -> Value {
         "question": short(&question.text, QUESTION),
         "cut": is_cut,
         "expires": question.due.map(Timestamp::rfc3339),
-        "evidence": ask.evidence.iter().map(evidence).collect::<Vec<_>>(),
+        "evidence": ask.evidence.iter().map(|step| evidence(project, &ask.run, step)).collect::<Vec<_>>(),
+        "earlier": replies(project, &ask.run, &ask.instance),
         "changes": if too_large { Vec::new() } else { changes },
         "tooLarge": too_large,
         "then": ask.then,
@@ -86,8 +90,28 @@ fn changes(ask: &AskView) -> Vec<Value> {
     differs.map(file).collect()
 }
 
-/// A step that the question depends on, with what its gate found.
-fn evidence(step: &AskEvidence) -> Value {
+/// What people replied to a step before, oldest first.
+fn replies(project: &WebProject, run: &str, step: &str) -> Vec<String> {
+    let reader = Reader::open(project.shared.journal.clone(), run);
+    let work = reader.and_then(|reader| step_work(reader, step));
+    let replies = work.map(|(_, replies)| replies).unwrap_or_default();
+    let line = |reply: &StepReply| {
+        let answer = reply.answer.as_deref();
+        let what = match (reply.approved, answer) {
+            (true, Some(_)) => "answered",
+            (true, None) => "approved",
+            (false, _) => "rejected",
+        };
+        let answer = answer.map(|answer| format!(": {}", json_text(answer)));
+        let comment = reply.comment.as_deref().map(|text| format!(" ({text})"));
+        let (answer, comment) = (answer.unwrap_or_default(), comment.unwrap_or_default());
+        short(&format!("{what} by {}{answer}{comment}", reply.by), 4000)
+    };
+    replies.iter().map(line).collect()
+}
+
+/// A step that the question depends on, with what its gate found, what people replied to it, and its output.
+fn evidence(project: &WebProject, run: &str, step: &AskEvidence) -> Value {
     let reasons: Vec<&str> =
         step.checks.iter().filter_map(|check| check.reason.as_deref()).collect();
     let mut text = step.status.to_string();
@@ -97,8 +121,15 @@ fn evidence(step: &AskEvidence) -> Value {
     if step.attempts > 1 {
         text += &format!(", {} attempts", step.attempts);
     }
-    let text = [&[text.as_str()][..], &reasons].concat().join("\n");
-    json!({"name": step.instance, "value": short(&text, 4000)})
+    let mut lines = vec![text];
+    lines.extend(reasons.into_iter().map(str::to_owned));
+    let replies = replies(project, run, &step.instance);
+    let has_replies = !replies.is_empty();
+    lines.extend(replies);
+    if step.status == StepStatus::Succeeded && !has_replies {
+        lines.extend(output(project, run, Some(&step.instance)).map(|text| short(&text, 4000)));
+    }
+    json!({"name": step.instance, "value": short(&lines.join("\n"), 8000)})
 }
 
 /// The fields of an answer, and how they become one: `value` (one field is the answer) or `object`.

@@ -6,7 +6,7 @@ use super::goals;
 use super::graph::graph;
 use super::runs::{RunLine, started_by, tolerated};
 use super::step::{self, StepPanel};
-use super::timeline::timeline;
+use super::timeline::{earlier, timeline};
 use crate::web::call::Call;
 use crate::web::problem::Problem;
 use kb_base::value::{RunId, one_line};
@@ -44,6 +44,13 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
             let attempt = call.query.parsed("attempt", "`ITERATION.ATTEMPT`", attempt)?;
             Some(panel(&project, reader.plan(), &view, name, (&page, attempt))?)
         }
+    };
+    let timeline = match is_timeline {
+        true => {
+            let earlier = earlier(&view, Reader::open(journal.clone(), &id)?)?;
+            Some(timeline(&view, &earlier, chosen, call.now()))
+        }
+        false => None,
     };
     let steps = steps(&view, chosen, mode, call.query.get("items") == Some("all"));
     let tab = |mode: &str| {
@@ -86,7 +93,7 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
         "tabs": {"graph": tab("graph"), "timeline": tab("timeline")},
         "view": mode,
         "graph": (!is_timeline).then(|| graph(&plan, Some(&view), chosen)),
-        "timeline": is_timeline.then(|| timeline(&view, chosen, call.now())),
+        "timeline": timeline,
         "steps": steps.0,
         "folded": (steps.1 > 0).then_some(steps.1),
         "unfold": format!("{}&items=all", tab(mode)),

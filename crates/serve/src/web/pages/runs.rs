@@ -119,8 +119,18 @@ fn first_failure(run: &RunView) -> Option<String> {
 impl RunLine {
     pub(super) fn of(run: &RunView, started_by: String, project: Option<String>) -> RunLine {
         let (done, total) = run.steps_done();
-        let gates =
-            |wanted: Verdict| run.steps.iter().filter(|step| step.verdict == Some(wanted)).count();
+        // With those of its child runs.
+        let gates = |wanted: Verdict| {
+            let own = run.steps.iter().filter(|step| step.verdict == Some(wanted)).count();
+            let below = run.steps.iter().filter_map(|step| step.child_verdicts);
+            let below = below.map(|found| match wanted {
+                Verdict::Passed => found.passed,
+                Verdict::Failed => found.failed,
+                Verdict::Inconclusive => found.inconclusive,
+                Verdict::Unchecked => found.unchecked,
+            });
+            own + below.map(|count| count as usize).sum::<usize>()
+        };
         let asked = run.steps.iter().find_map(|step| Some(&step.question.as_ref()?.text));
         let error =
             run.error.as_ref().map(|error| error.message.clone()).or_else(|| first_failure(run));

@@ -2,8 +2,11 @@
 
 use super::format::{duration, part, short};
 use kb_base::value::Timestamp;
-use kb_core::wire::{RunView, StepStatus};
+use kb_core::wire::{Body, RunView, StepStatus};
+use kb_engine::inspect::InspectError;
+use kb_service::service::Reader;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Where the bars begin.
 const LEFT: u64 = 200;
@@ -41,8 +44,43 @@ struct Bar {
     selected: bool,
 }
 
+/// When the iterations of each step ran that a rejection or a goal repeated: begin, end and status.
+pub(super) type Earlier = BTreeMap<String, Vec<(Timestamp, Timestamp, StepStatus)>>;
+
+/// Reads the iterations before the last one of each step; nothing of a run without any.
+pub(super) fn earlier(run: &RunView, mut reader: Reader) -> Result<Earlier, InspectError> {
+    let mut ended = Earlier::new();
+    if run.steps.iter().all(|step| step.iteration <= 1) {
+        return Ok(ended);
+    }
+    let mut began: BTreeMap<(String, u32), Timestamp> = BTreeMap::new();
+    while let Some(events) = reader.next_events()? {
+        for event in events {
+            let Some(place) = &event.place else { continue };
+            let (name, iteration) = (place.instance.to_string(), place.iteration);
+            match &event.body {
+                Body::StepStart { .. } => {
+                    began.entry((name, iteration)).or_insert(event.at);
+                }
+                Body::StepEnd { status, .. } => {
+                    let from = began.get(&(name.clone(), iteration)).copied();
+                    let from = from.unwrap_or(event.at);
+                    ended.entry(name).or_default().push((from, event.at, *status));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(ended)
+}
+
 /// The bars of the steps and items that have started.
-pub(super) fn timeline(run: &RunView, selected: Option<&str>, now: Timestamp) -> Timeline {
+pub(super) fn timeline(
+    run: &RunView,
+    earlier: &Earlier,
+    selected: Option<&str>,
+    now: Timestamp,
+) -> Timeline {
     let at = |text: &Option<String>| text.as_deref().and_then(Timestamp::parse);
     let began = Timestamp::parse(&run.started_at).unwrap_or(Timestamp(0));
     let last = run.steps.iter().filter_map(|step| at(&step.ended_at)).max();
@@ -50,17 +88,27 @@ pub(super) fn timeline(run: &RunView, selected: Option<&str>, now: Timestamp) ->
     let whole = (end.unwrap_or(began).since(began).as_millis() as u64).max(1);
     let scale = |time: Timestamp| (time.since(began).as_millis() as u64).min(whole) * SPAN / whole;
     let started = run.steps.iter().filter_map(|step| Some((step, at(&step.started_at)?)));
-    let bars: Vec<Bar> = started
+    // Each iteration has a row, because a bar is followed by its time.
+    let rows = started.flat_map(|(step, from)| {
+        let last = (from, at(&step.ended_at).or(end).unwrap_or(from), step.status);
+        let of_step = earlier.get(&step.instance).map(Vec::as_slice).unwrap_or_default();
+        let before = of_step.iter().filter(move |one| one.0 < from).copied();
+        let all: Vec<_> = before.chain([last]).collect();
+        let count = all.len();
+        all.into_iter().enumerate().map(move |(at, one)| (step, one, (count > 1).then_some(at + 1)))
+    });
+    let bars: Vec<Bar> = rows
         .take(MOST)
         .enumerate()
-        .map(|(index, (step, from))| {
-            let until = at(&step.ended_at).or(end).unwrap_or(from);
+        .map(|(index, (step, (from, until, status), iteration))| {
             let (x, right) = (scale(from), scale(until.max(from)));
+            let time = duration(until.since(from).as_millis() as u64);
             Bar {
                 name: step.instance.clone(),
                 short: short(&step.instance, 24),
-                status: step.status,
-                detail: duration(until.since(from).as_millis() as u64),
+                status,
+                detail: iteration
+                    .map_or(time.clone(), |number| format!("{time}, iteration {number}")),
                 x: LEFT + x,
                 y: 30 + index * ROW,
                 width: (right - x).max(3),

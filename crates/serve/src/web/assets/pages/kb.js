@@ -136,6 +136,12 @@ setInterval(() => {
 }, 10000);
 times(document);
 
+// On a phone, the page begins with its content: filters that are not used are folded, and the own page is in view.
+if (matchMedia("(max-width: 560px)").matches) {
+  for (const fold of document.querySelectorAll('[data-fold="yes"]')) fold.open = false;
+  document.querySelector(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+}
+
 // Forms send JSON to the API.
 const toast = document.getElementById("toast");
 function say(form, text, good) {
@@ -143,6 +149,15 @@ function say(form, text, good) {
   place.textContent = text;
   place.classList.toggle("good", Boolean(good));
   if (place === toast) setTimeout(() => (toast.textContent = ""), 6000);
+}
+
+// The JSON in a field; where it is none, the field says what it takes.
+function parsed(field) {
+  try {
+    return JSON.parse(field.value);
+  } catch {
+    throw new Error(`expected ${field.dataset.expects || "JSON"}`);
+  }
 }
 
 function value(field) {
@@ -153,8 +168,11 @@ function value(field) {
       return Number(text);
     case "boolean":
       return text === "true";
+    case "list":
+      // As on the command line.
+      return text.trim().startsWith("[") ? parsed(field) : text.split(",").map((one) => one.trim());
     case "json":
-      return JSON.parse(text);
+      return parsed(field);
     case "time":
       return `${text}:00Z`;
     default:
