@@ -5,7 +5,7 @@ use super::prompting;
 use super::render::{RunSummary, summary};
 use super::terminal::Terminal;
 use kb_base::diagnostic::Code;
-use kb_core::wire::QuestionKind;
+use kb_core::wire::{InstanceView, QuestionKind};
 use kb_service::service::runs::{self, Prepared, ProjectContext, Replied, ReplyRequest};
 use kb_service::service::{self, Difference, ServiceError};
 use std::time::Duration;
@@ -88,27 +88,41 @@ pub(super) async fn ask_in_place(
     terminal: &mut Terminal,
 ) -> Result<InPlace, CliError> {
     let view = service::show_run(&context, run)?;
-    let mut open = view.steps.iter().filter_map(|step| Some((step, step.question.as_ref()?)));
-    let Some((step, question)) = open.next() else { return Ok(InPlace::LeftOpen) };
+    let mut open = view.steps.iter().filter(|step| step.question.is_some());
+    let Some(step) = open.next() else { return Ok(InPlace::LeftOpen) };
+    let reply = |request| Ok(runs::reply(context.clone(), run, request)?);
+    tokio::select! {
+        replied = ask_until_it_fits((&context, run), step, terminal, reply) => match replied? {
+            Some(Replied::Ready(prepared)) => Ok(InPlace::Answered(prepared)),
+            Some(Replied::Delivered(_)) | None => Ok(InPlace::LeftOpen),
+        },
+        () = answered_elsewhere(&context, run, &step.instance) => Ok(InPlace::Elsewhere),
+    }
+}
+
+/// Asks the question of a step and replies with what is typed; an answer that does not fit is asked for again. `None` where
+/// the question is left open.
+pub(super) async fn ask_until_it_fits<T>(
+    (context, run): (&ProjectContext, &str),
+    step: &InstanceView,
+    terminal: &mut Terminal,
+    reply: impl Fn(ReplyRequest) -> Result<T, ServiceError>,
+) -> Result<Option<T>, CliError> {
+    let Some(question) = &step.question else { return Ok(None) };
     let mut given = Default::default();
     loop {
         let difference = match question.kind {
-            QuestionKind::Approve => Some(service::difference(&context, run)?),
+            QuestionKind::Approve => Some(service::difference(context, run)?),
             QuestionKind::Ask => None,
         };
         let changes = difference.as_ref();
-        let asked = tokio::select! {
-            asked = prompting::ask(step, question, changes, &mut given, terminal) => asked?,
-            () = answered_elsewhere(&context, run, &step.instance) => return Ok(InPlace::Elsewhere),
-        };
-        let Some((decision, comment)) = asked else { return Ok(InPlace::LeftOpen) };
+        let asked = prompting::ask(step, question, changes, &mut given, terminal).await?;
+        let Some((decision, comment)) = asked else { return Ok(None) };
         let (step, by) = (Some(step.instance.clone()), context.environment.user());
         let about = Some(question.text.clone());
         let seen = difference.as_ref().and_then(Difference::seen);
-        let request = ReplyRequest { step, decision, comment, by, about, seen };
-        match runs::reply(context.clone(), run, request) {
-            Ok(Replied::Ready(prepared)) => return Ok(InPlace::Answered(prepared)),
-            Ok(Replied::Delivered(_)) => return Ok(InPlace::LeftOpen),
+        match reply(ReplyRequest { step, decision, comment, by, about, seen }) {
+            Ok(replied) => return Ok(Some(replied)),
             Err(ServiceError::Refused(failure)) if failure.code == Code::BAD_ANSWER => {
                 terminal.err(&format!("{}\n", failure.message))?;
             }

@@ -18,7 +18,7 @@ pub(super) fn show(difference: &Difference, terminal: &mut Terminal) -> std::io:
     let text = text(difference);
     let lines: Vec<&str> = text.lines().collect();
     let shown = lines.iter().take(SHOWN).map(|line| format!("{line}\n")).collect::<String>();
-    terminal.err(&shown)?;
+    terminal.err_verbatim(&shown)?;
     let more = lines.len().saturating_sub(SHOWN);
     if more > 0 {
         let note = format!("… {more} more lines; d shows all");
@@ -29,7 +29,7 @@ pub(super) fn show(difference: &Difference, terminal: &mut Terminal) -> std::io:
 
 /// Shows all changes.
 pub(super) fn show_all(difference: &Difference, terminal: &mut Terminal) -> std::io::Result<()> {
-    terminal.err(&text(difference))
+    terminal.err_verbatim(&text(difference))
 }
 
 fn text(difference: &Difference) -> String {

@@ -1,10 +1,11 @@
 //! Drives a run and displays it: events go to a renderer, signals go to the engine.
 
 use super::ask_in_place::{InPlace, ask_in_place, conclude_elsewhere};
+use super::attending::Attending;
 use super::exit::{CliError, CliResult, Exit, exit_of};
 use super::render::next::next_command;
 use super::render::table::plain;
-use super::render::{Display, OutputMode, Renderer, RunSummary, renderer, summary};
+use super::render::{Display, OutputMode, Renderer, RunCounts, RunSummary, renderer, summary};
 use super::terminal::{ERROR, Terminal, paint};
 use kb_service::service::runs::{self, ActivitySender, Expectation, Prepared};
 use kb_service::service::{
@@ -137,7 +138,10 @@ async fn drive_once(
     summary.next_process();
     let activity = ActivitySender::new(&prepared.context().state_dir, prepared.run());
     let expectation = prepared.expectation();
-    let mut show = Show { watcher, summary, renderer, activity, expectation, ticks: 0 };
+    let counts = RunCounts::default();
+    let mut show = Show { watcher, summary, counts, renderer, activity, expectation, ticks: 0 };
+    let is_interactive = display.is_interactive(terminal);
+    let mut attending = Attending::new(context.clone(), &run, is_interactive, terminal);
     let (sender, mut events) = event_channel();
     let (orders, commands) = unbounded_channel();
     let mut signals = Signals::listen(orders)?;
@@ -149,18 +153,30 @@ async fn drive_once(
     let ended = loop {
         tokio::select! {
             ended = &mut driving => break ended,
-            () = events.nearly_full() => drop(show.catch_up(&mut events)),
+            () = events.nearly_full() => {
+                attending.interrupt(&mut *show.renderer);
+                show.catch_up(&mut events);
+            }
             Some(update) = events.recv(), if !rests => {
+                attending.interrupt(&mut *show.renderer);
                 show.see(update);
                 show.catch_up(&mut events);
                 rested.reset();
                 rests = true;
             }
             _ = rested.tick(), if rests => rests = show.catch_up(&mut events),
-            text = signals.next(&run) => show.renderer.note(&text),
-            _ = ticks.tick() => show.tick(),
+            text = signals.next(&run) => {
+                attending.leave(&mut *show.renderer);
+                show.renderer.note(&text);
+            }
+            () = attending.asked(), if attending.is_asking() => attending.take_back(&mut *show.renderer),
+            _ = ticks.tick() => {
+                show.tick();
+                attending.tick(&show.counts, &show.summary, &mut *show.renderer);
+            }
         }
     };
+    attending.interrupt(&mut *show.renderer);
     show.catch_up(&mut events);
     let ended = match ended {
         Ok(ended) => ended,
@@ -232,6 +248,7 @@ impl Ended {
 struct Show {
     watcher: LiveReader,
     summary: RunSummary,
+    counts: RunCounts,
     renderer: Box<dyn Renderer>,
     activity: ActivitySender,
     expectation: Expectation,
@@ -258,25 +275,25 @@ impl Show {
             self.see(update);
             some = true;
         }
-        let Show { watcher, summary, renderer, activity, .. } = self;
+        let Show { watcher, summary, counts, renderer, activity, .. } = self;
         watcher.read_up_to(events.missed(), &mut |watcher, seen| {
-            shown(&mut **renderer, summary, activity, watcher, seen);
+            shown(&mut **renderer, (summary, counts), activity, watcher, seen);
         });
         self.renderer.flush();
         some
     }
 
     fn see(&mut self, update: Update) {
-        let Show { watcher, summary, renderer, activity, .. } = self;
+        let Show { watcher, summary, counts, renderer, activity, .. } = self;
         watcher.see(update, &mut |watcher, seen| {
-            shown(&mut **renderer, summary, activity, watcher, seen);
+            shown(&mut **renderer, (summary, counts), activity, watcher, seen);
         });
     }
 }
 
 fn shown(
     renderer: &mut dyn Renderer,
-    summary: &mut RunSummary,
+    (summary, counts): (&mut RunSummary, &mut RunCounts),
     activity: &mut ActivitySender,
     watcher: &LiveReader,
     seen: LiveUpdate<'_>,
@@ -284,6 +301,7 @@ fn shown(
     match seen {
         LiveUpdate::Event(event) => {
             summary.add(event);
+            counts.add(event);
             renderer.event(event);
         }
         LiveUpdate::Progress { instance, progress } => {

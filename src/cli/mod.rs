@@ -7,6 +7,7 @@
 mod answer_form;
 mod ask_in_place;
 mod asking;
+mod attending;
 mod backup;
 mod cache;
 mod completing;
@@ -183,10 +184,12 @@ fn usage_error(mut error: clap::Error, terminal: &mut Terminal) -> CliResult {
     }
     let words = std::env::args_os().skip(1).take(8);
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-    let hint = usage_hint::usage_hint(&error, &words, &Kb::command());
+    let params_of = |id: &str| playbook::parameters(id, &words);
+    let hint = usage_hint::usage_hint(&error, &words, &Kb::command(), params_of);
     if hint.is_some() {
         // The parser names what is spelled alike: `lsp` for `list`.
         error.remove(ContextKind::SuggestedSubcommand);
+        error.remove(ContextKind::Suggested);
     }
     // It repeats words of the command.
     terminal.err(&error.render().ansi().to_string())?;

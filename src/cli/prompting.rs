@@ -8,7 +8,10 @@ use kb_base::value::{Json, json_text, one_line};
 use kb_core::wire::{InstanceView, Question, QuestionKind};
 use kb_service::service::Difference;
 use kb_service::service::runs::Decision;
+use rustix::termios::{QueueSelector, tcflush};
 use std::io::BufRead;
+use tokio::sync::Mutex;
+use tokio::sync::oneshot::{Receiver, channel};
 
 /// Asks for a decision or an answer. `None` where the person leaves it open: an empty reply without
 /// a default, the end of the input, or Ctrl-C. `given` keeps the fields of an answer, so that one that does not fit
@@ -189,19 +192,33 @@ fn hints(question: &Question) -> String {
     parts.join("  ")
 }
 
-/// A line of standard input; `None` at its end and on Ctrl-C. A thread reads it, because a read of a
-/// terminal cannot be cancelled.
+/// The read that no question has taken yet.
+static READ: Mutex<Option<Receiver<Option<String>>>> = Mutex::const_new(None);
+
+/// A line of standard input; `None` at its end and on Ctrl-C. A thread reads it, because a read of a terminal cannot
+/// be cancelled; the next question takes the line of a read whose question went away.
 async fn read_line() -> Option<String> {
-    let (sender, line) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = std::io::stdin().lock().read_line(&mut line);
-        let _ = sender.send(read.is_ok_and(|bytes| bytes > 0).then_some(line));
+    let mut read = READ.lock().await;
+    let line = read.get_or_insert_with(|| {
+        let (sender, line) = channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = std::io::stdin().lock().read_line(&mut line);
+            let _ = sender.send(read.is_ok_and(|bytes| bytes > 0).then_some(line));
+        });
+        line
     });
-    tokio::select! {
-        line = line => line.ok().flatten(),
-        _ = tokio::signal::ctrl_c() => None,
-    }
+    let line = tokio::select! {
+        line = &mut *line => line.ok().flatten(),
+        _ = tokio::signal::ctrl_c() => return None,
+    };
+    *read = None;
+    line
+}
+
+/// Drops what was typed for a question that went away, so that it answers no other question.
+pub(super) fn forget_typed() {
+    let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
 }
 
 #[cfg(test)]

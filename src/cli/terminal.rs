@@ -2,9 +2,11 @@
 
 use super::escape::{escaped, escaped_json};
 use super::hidden_input::read_hidden;
+use super::render::wrap;
 use super::workflow_commands::{neutral, neutral_json};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use console::Term;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -113,8 +115,29 @@ impl Terminal {
         if self.quiet { Ok(()) } else { self.err(text) }
     }
 
-    /// Writes a result to stdout, escaped for a terminal.
+    /// Writes what only a person at the terminal may read, such as a one-time code, to the stream that is one. Returns
+    /// `false`, and writes nothing, if both are files or pipes, which may be logs.
+    pub(super) fn private(&mut self, text: &str) -> io::Result<bool> {
+        if io::stderr().is_terminal() {
+            self.err(text)?;
+        } else if io::stdout().is_terminal() {
+            self.out(text)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Writes a result to stdout, escaped for a terminal, whose lines break at words.
     pub(super) fn out(&mut self, text: &str) -> io::Result<()> {
+        match wrap::columns(&Term::stdout()) {
+            Some(room) => self.verbatim(&wrap::wrapped(text, room)),
+            None => self.verbatim(text),
+        }
+    }
+
+    /// Writes a result to stdout whose lines are whole, such as a difference, escaped for a terminal.
+    pub(super) fn verbatim(&mut self, text: &str) -> io::Result<()> {
         let shown = self.shown(text);
         self.stdout.write_all(shown.as_bytes())?;
         self.stdout.flush()
@@ -123,7 +146,7 @@ impl Terminal {
     /// Writes data to stdout: unchanged to a pipe or file, escaped on a terminal and for GitHub Actions.
     pub(super) fn data(&mut self, text: &str) -> io::Result<()> {
         match self.annotates || io::stdout().is_terminal() {
-            true => self.out(text),
+            true => self.verbatim(text),
             false => write_unchanged(text),
         }
     }
@@ -138,8 +161,17 @@ impl Terminal {
         write_unchanged(&if self.annotates { neutral_json(&shown) } else { shown })
     }
 
-    /// Writes messages to stderr, escaped for a terminal, in one write, because stderr is not buffered and may be shared.
+    /// Writes messages to stderr, escaped for a terminal, whose lines break at words.
     pub(super) fn err(&mut self, text: &str) -> io::Result<()> {
+        match wrap::columns(&Term::stderr()) {
+            Some(room) => self.err_verbatim(&wrap::wrapped(text, room)),
+            None => self.err_verbatim(text),
+        }
+    }
+
+    /// Writes messages to stderr whose lines are whole, escaped for a terminal, in one write, because stderr is not
+    /// buffered and may be shared.
+    pub(super) fn err_verbatim(&mut self, text: &str) -> io::Result<()> {
         let mut shown = AutoStream::new(Vec::with_capacity(text.len()), self.colour);
         shown.write_all(self.shown(text).as_bytes())?;
         self.stderr.write_all(&shown.into_inner())

@@ -8,13 +8,22 @@ use kb_base::diagnostic::foreign_word;
 const TRIAL: [&str; 5] = ["dry-run", "dryrun", "plan", "check", "noop"];
 
 /// The command for a mistyped one. `words` are the first arguments.
-pub(super) fn usage_hint(error: &clap::Error, words: &[String], kb: &Command) -> Option<String> {
+/// `params_of` reads the parameters of a playbook.
+pub(super) fn usage_hint(
+    error: &clap::Error,
+    words: &[String],
+    kb: &Command,
+    params_of: impl Fn(&str) -> Vec<String>,
+) -> Option<String> {
     let words = without_global_options(words);
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             unknown_command(&words, error.get(ContextKind::SuggestedSubcommand).is_some(), kb)
         }
-        ErrorKind::UnknownArgument => unknown_option(error, &words),
+        ErrorKind::UnknownArgument => {
+            let id = words.get(2).filter(|id| !id.starts_with('-'));
+            unknown_option(error, &words, &id.map(|id| params_of(id)).unwrap_or_default())
+        }
         _ => None,
     }
 }
@@ -49,11 +58,23 @@ fn unknown_command(words: &[&str], is_near: bool, kb: &Command) -> Option<String
     if let Some(other) = groups.find(|other| other.find_subcommand(name).is_some()) {
         return Some(format!("use `kb {} {name}`", other.get_name()));
     }
-    (above == "kb run" && !is_near).then(|| {
-        format!(
+    // The name of another group, as in `kb run playbook ID`: the words in their order.
+    let (inner, outer) = (kb.find_subcommand(name), group?.get_name());
+    if let Some(other) = inner.filter(|other| other.find_subcommand(outer).is_some()) {
+        let rest: Vec<&str> = words.iter().skip(2).copied().collect();
+        let line = format!("kb {} {outer} {}", other.get_name(), rest.join(" "));
+        return Some(format!("did you mean `{}`?", line.trim_end()));
+    }
+    match above.as_str() {
+        _ if is_near => None,
+        "kb run" => Some(format!(
             "`kb run` is for existing runs: `kb run show {name}` shows one; to start one, use `kb playbook run {name}`"
-        )
-    })
+        )),
+        "kb playbook" => Some(format!(
+            "`kb playbook run {name}` runs a playbook, `kb playbook show {name}` shows it"
+        )),
+        _ => None,
+    }
 }
 
 /// The subcommand with the letters of a word in another order: `rnu` is nearer to `run` than the parser thinks.
@@ -67,13 +88,20 @@ fn with_letters_of<'c>(command: &'c Command, word: &str) -> Option<&'c str> {
     names.find(|name| sorted(name) == sorted(word))
 }
 
-fn unknown_option(error: &clap::Error, words: &[&str]) -> Option<String> {
+/// `params` are the parameters of the playbook that the words name.
+fn unknown_option(error: &clap::Error, words: &[&str], params: &[String]) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
     let is_run = matches!(words, ["playbook" | "workflow", "run" | "plan", ..]);
     if is_run && !option.starts_with('-') && is_assignment(option) {
         return Some(format!("parameters have an option: `--param {option}`"));
+    }
+    let name = option.strip_prefix("--").unwrap_or_default();
+    if is_run && params.iter().any(|param| param == name) {
+        let after = words.iter().skip_while(|word| *word != option).nth(1);
+        let value = after.filter(|word| !word.starts_with('-')).unwrap_or(&"VALUE");
+        return Some(format!("parameters have an option: `--param {name}={value}`"));
     }
     if !TRIAL.contains(&option.trim_start_matches('-')) {
         return None;
@@ -146,6 +174,7 @@ mod tests {
             ("workflow logs x", "use `kb run logs`"),
             ("run validate", "use `kb playbook validate`"),
             ("playbook rnu x", "did you mean `kb playbook run`?"),
+            ("run playbook hello", "did you mean `kb playbook run hello`?"),
             ("list", "`kb playbook list` lists playbooks, `kb run list` lists runs"),
         ] {
             let words: Vec<&str> = line.split(' ').collect();
@@ -156,6 +185,8 @@ mod tests {
             );
         }
         assert_eq!(unknown_command(&["serv"], true, &Kb::command()), None);
+        let hint = unknown_command(&["playbook", "hello"], false, &Kb::command());
+        assert!(hint.is_some_and(|hint| hint.contains("`kb playbook run hello` runs a playbook")));
     }
 
     #[test]
@@ -163,8 +194,19 @@ mod tests {
         let words = ["playbook", "run", "x", "w=1"].map(str::to_owned);
         let parsed = Kb::command()
             .try_get_matches_from(["kb"].into_iter().chain(words.iter().map(String::as_str)));
-        let hint = usage_hint(&parsed.unwrap_err(), &words, &Kb::command());
+        let params = |_: &str| vec!["stage".to_owned()];
+        let hint = usage_hint(&parsed.unwrap_err(), &words, &Kb::command(), params);
         assert_eq!(hint.as_deref(), Some("parameters have an option: `--param w=1`"));
+        for (option, expected) in [
+            ("--stage", Some("parameters have an option: `--param stage=prod`")),
+            ("--other", None),
+        ] {
+            let words = ["playbook", "run", "x", option, "prod"].map(str::to_owned);
+            let parsed = Kb::command()
+                .try_get_matches_from(["kb"].into_iter().chain(words.iter().map(String::as_str)));
+            let hint = usage_hint(&parsed.unwrap_err(), &words, &Kb::command(), params);
+            assert_eq!(hint.as_deref(), expected);
+        }
     }
 
     #[test]

@@ -164,6 +164,21 @@ fn a_timeout_decides_as_the_step_says() {
 }
 
 #[test]
+fn without_a_terminal_a_run_that_waits_only_for_a_person_says_so_at_once() {
+    let scratch = project(
+        "  - {id: first, ask: \"Which?\"}\n  - {id: ok, dependsOn: [first], approve: {message: \"Go?\", timeout: 2s, onTimeout: approve}}\n",
+    );
+    scratch.kb(&["playbook", "run", "p"]).code(3);
+    let said = scratch.kb(&["run", "answer", "@last", "first", "x"]).code(0);
+    let run = scratch.last_run();
+    said.says(&[
+        "the run waits only for a person: ok: Go?",
+        &format!("Ctrl-C leaves it, `kb run resume {run}` continues it"),
+        "`--no-run`",
+    ]);
+}
+
+#[test]
 fn no_reply_counts_after_the_timeout_of_a_step_that_nothing_drives() {
     let steps = "  - {id: ok, approve: {message: \"Go?\", timeout: 10s, onTimeout: reject}}\n  - {id: then, run: touch done, dependsOn: [ok]}\n";
     let scratch = project(steps);

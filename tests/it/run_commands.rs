@@ -383,3 +383,34 @@ fn lists_of_runs_beside_their_removal() {
     }
     assert_eq!(scratch.json(&["run", "list", "--json"]), json!([]), "all are removed");
 }
+
+#[test]
+fn only_what_failed_is_shown_with_its_help() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: each, forEach: [a, b], tool: fs:read, input: {path: '{{item}}.txt'}}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text), ("a.txt", "a")]);
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    let whole = scratch.kb(&["run", "show", "@last"]).code(0).out;
+    let failed = scratch.kb(&["run", "show", "@last", "--failed"]).code(0).out;
+    assert!(!failed.contains("each[0]") && failed.contains("each[1]"), "{failed}");
+    assert!(failed.contains("suggested for each[1]"), "{failed}\n{whole}");
+}
+
+#[test]
+fn a_playbook_is_shown_with_what_its_parameters_take() {
+    let text = "schema: kb.playbook/1
+id: p
+params:
+  - {name: stage, enum: [dev, prod], default: dev, description: Where to}
+  - {name: count, type: integer, min: 1, max: 9}
+steps: [{id: a, run: 'true'}]
+";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    scratch
+        .kb(&["playbook", "show", "p"])
+        .code(0)
+        .says(&["one of dev, prod; Where to", "from 1 to 9"]);
+    scratch
+        .kb(&["playbook", "run", "p", "--stage", "prod"])
+        .code(2)
+        .says(&["parameters have an option: `--param stage=prod`"]);
+}

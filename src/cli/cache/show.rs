@@ -83,7 +83,7 @@ fn looked_up(lookup: &LookupView) -> String {
 /// The parts of the key: all that differ, and the number of the others.
 fn parts(sheet: &CacheSheet) -> String {
     let is_missed = sheet.lookup.as_ref().is_some_and(|lookup| lookup.missed.is_some());
-    let mut table = Table::new(["PART", "STATE", "VALUE", "BEFORE"]);
+    let mut table = Table::new(["PART", "STATE", "VALUE", "BEFORE"]).shorten("VALUE");
     let mut hidden = 0;
     for part in &sheet.parts {
         if is_missed && part.state == PartState::Same {

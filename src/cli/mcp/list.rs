@@ -25,7 +25,8 @@ fn table(rows: &[ServerView]) -> String {
     if rows.is_empty() {
         return "no MCP servers; define one below `mcp.servers` in the settings\n".to_owned();
     }
-    let mut table = Table::new(["SERVER", "TOOLS", "PIN", "COMMAND OR URL", "DEFINED IN"]);
+    let mut table = Table::new(["SERVER", "TOOLS", "PIN", "COMMAND OR URL", "DEFINED IN"])
+        .shorten("COMMAND OR URL");
     for row in rows {
         let tools = row.tools.to_string();
         let command = plain(&row.url.clone().unwrap_or_else(|| row.command.join(" ")));

@@ -32,7 +32,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 }
 
 fn table(rows: &[DefinitionView]) -> String {
-    let mut table = Table::new(["ID", "STEPS", "PARAMETERS", "NAME"]);
+    let mut table = Table::new(["ID", "STEPS", "PARAMETERS", "NAME"]).shorten("PARAMETERS");
     for row in rows {
         let params: Vec<&str> = row.params.iter().map(|p| p.name.as_str()).collect();
         table.row([&row.id, &row.steps.len().to_string(), &params.join(", "), &row.name]);

@@ -29,7 +29,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 
 /// The matches as a table.
 pub(super) fn table(matches: &[Match]) -> String {
-    let mut table = Table::new(["ID", "MATCH", "TRIGGER", "PARAMETERS", "WHY"]);
+    let mut table =
+        Table::new(["ID", "MATCH", "TRIGGER", "PARAMETERS", "WHY"]).shorten("PARAMETERS");
     for found in matches {
         let percent = format!("{:.0} %", found.score * 100.0);
         let params: Vec<String> =

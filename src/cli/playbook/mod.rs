@@ -21,6 +21,7 @@ use clap::Subcommand;
 use kb_service::service::Environment;
 
 pub(super) use run::{OverrideArgs, ParamArgs, dollars, program_for};
+pub(super) use show::parameters;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PlaybookCommand {

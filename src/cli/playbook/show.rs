@@ -1,9 +1,11 @@
 //! `kb playbook show`
 
+use crate::cli::environment;
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::{DIM, TITLE, Terminal, paint};
 use kb_service::service::{self, DefinitionSheet, Environment, Project};
+use std::path::Path;
 
 /// Show the parameters, steps and outputs of a playbook
 #[derive(Debug, clap::Args)]
@@ -45,8 +47,9 @@ fn text(sheet: &DefinitionSheet) -> String {
                 (None, true) => "required".to_owned(),
                 (None, false) => "optional".to_owned(),
             };
-            let about = param.description.as_deref().unwrap_or_default();
-            table.row(["", &param.name, param.kind, &need, about]);
+            let about = [sheet.limits.get(&param.name).cloned(), param.description.clone()];
+            let about: Vec<String> = about.into_iter().flatten().collect();
+            table.row(["", &param.name, param.kind, &need, &about.join("; ")]);
         }
         out.push_str(&table.text());
     }
@@ -75,4 +78,18 @@ fn text(sheet: &DefinitionSheet) -> String {
         ));
     }
     out
+}
+
+/// The names of the parameters of a playbook, for a hint; none if it cannot be read. `words` are the arguments of the
+/// process, which may name its folder.
+pub(in crate::cli) fn parameters(id: &str, words: &[String]) -> Vec<String> {
+    let mut folder =
+        words.iter().skip_while(|word| !["-C", "--directory"].contains(&word.as_str()));
+    let folder = folder.nth(1).map(Path::new);
+    let sheet = environment::of_process(folder).ok().and_then(|environment| {
+        let project = Project::find_or_file(&environment, id).ok()?;
+        service::show_playbook(&project, id).ok()
+    });
+    let params = sheet.map(|sheet| sheet.view.params).unwrap_or_default();
+    params.into_iter().map(|param| param.name).collect()
 }

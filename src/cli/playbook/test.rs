@@ -2,11 +2,11 @@
 
 use crate::cli::exit::CliError;
 use crate::cli::exit::{CliResult, Exit};
-use crate::cli::render::{junit, time};
+use crate::cli::render::{diagnostics, junit, time};
 use crate::cli::runtime::{self, Workers};
 use crate::cli::terminal::{DIM, ERROR, GOOD, TITLE, Terminal, paint};
 use kb_attempt::replace_file;
-use kb_base::diagnostic::{self, Sources};
+use kb_base::diagnostic::Sources;
 use kb_base::value::counted;
 use kb_service::service::{self, Environment, LoadedTests, Project, TestOptions, TestReport};
 use std::path::PathBuf;
@@ -99,10 +99,9 @@ fn show(report: &TestReport, sources: &Sources, terminal: &mut Terminal) -> std:
         let updated = updated.unwrap_or_default();
         terminal.out(&format!("{} {duration} {title}{updated}\n", paint(style, word)))?;
     }
-    let colour = terminal.err_colour();
     for problem in &report.problems {
         terminal
-            .err(&format!("{}\n\n", diagnostic::render(problem, sources, colour).trim_end()))?;
+            .err_verbatim(&format!("{}\n\n", diagnostics::drawn(problem, sources, terminal)))?;
     }
     if let Some(folder) = &report.folder {
         terminal.err(&format!("  kept: {}\n", folder.display()))?;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The progress of a run, folded from its events. Items count in place of their `forEach` step.
 #[derive(Debug, Default)]
-pub(super) struct RunCounts {
+pub(in crate::cli) struct RunCounts {
     /// Number of steps of the plan.
     steps: usize,
     /// Number of items of each expanded step.
@@ -24,7 +24,7 @@ impl RunCounts {
     }
 
     /// Adds the next event.
-    pub(super) fn add(&mut self, event: &Event) {
+    pub(in crate::cli) fn add(&mut self, event: &Event) {
         let name = event.place.as_ref().map(|p| p.instance.to_string()).unwrap_or_default();
         match &event.body {
             Body::StepExpanded { count, .. } => drop(self.expanded.insert(name, *count)),
@@ -61,6 +61,11 @@ impl RunCounts {
             let items = format!("{name}[");
             self.ended.retain(|instance, _| !instance.starts_with(&items));
         }
+    }
+
+    /// Whether no step runs, and at least one waits.
+    pub(in crate::cli) fn only_waits(&self) -> bool {
+        self.running.is_empty() && !self.waiting.is_empty()
     }
 
     /// Such as `7/20 done · 2 running · 1 failed`.

@@ -1,7 +1,9 @@
 //! Printing of diagnostics.
 
 use super::foreign_text::message_text;
+use super::wrap::{columns, wrapped};
 use crate::cli::terminal::{ERROR, HINT, Terminal, WARNING, paint};
+use console::Term;
 use kb_base::diagnostic::{self, Diagnostic, Severity, Sources};
 use std::io;
 
@@ -14,11 +16,12 @@ pub(in crate::cli) fn print(
     sources: &Sources,
     terminal: &mut Terminal,
 ) -> io::Result<()> {
-    let colour = terminal.err_colour();
     for (number, problem) in all.iter().enumerate() {
         let text = match problem.span {
             Some(_) if number < MOST_DRAWN => {
-                format!("{}\n", diagnostic::render(problem, sources, colour).trim_end())
+                let drawn = drawn(problem, sources, terminal);
+                terminal.err_verbatim(&format!("{drawn}\n\n"))?;
+                continue;
             }
             Some(span) => {
                 let at = sources.position(span.source, span.start);
@@ -31,6 +34,28 @@ pub(in crate::cli) fn print(
     }
     if all.is_empty() { Ok(()) } else { terminal.err(&format!("{}\n", diagnostic::summary(all))) }
 }
+
+/// A problem with its source lines, as wide as the terminal: a line of the source is shortened around what is marked, and
+/// the message and the help break at words.
+pub(in crate::cli) fn drawn(
+    problem: &Diagnostic,
+    sources: &Sources,
+    terminal: &Terminal,
+) -> String {
+    let colour = terminal.err_colour();
+    let Some(room) = columns(&Term::stderr()) else {
+        return diagnostic::render(problem, sources, colour, None).trim_end().to_owned();
+    };
+    // Space for the severity and the code, and for the bar and the word before the help.
+    let broken = |text: &str| wrapped(text, room.saturating_sub(BESIDE)).replace("\n  ", "\n");
+    let mut problem = problem.clone();
+    problem.message = broken(&problem.message);
+    problem.help = problem.help.as_deref().map(broken);
+    diagnostic::render(&problem, sources, colour, Some(room)).trim_end().to_owned()
+}
+
+/// Columns before the message or the help of a problem.
+const BESIDE: usize = 17;
 
 /// The severity, the code and the message.
 fn title(problem: &Diagnostic) -> String {

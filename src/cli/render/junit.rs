@@ -52,7 +52,7 @@ fn case(report: &TestReport, sources: &Sources, text: &mut String) {
     text.push_str(">\n");
     for problem in &report.problems {
         let message = attribute(problem.message.lines().next().unwrap_or_default());
-        let body = content(&diagnostic::render(problem, sources, false));
+        let body = content(&diagnostic::render(problem, sources, false, None));
         let _ = writeln!(text, "      <failure message=\"{message}\">{body}</failure>");
     }
     text.push_str("    </testcase>\n");

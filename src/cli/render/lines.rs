@@ -123,6 +123,7 @@ impl Renderer for PlainLines {
                 self.output.started(&name);
                 self.running.insert(name.clone(), event.at);
             }
+            Body::StepWaiting { .. } => drop(self.running.remove(&name)),
             Body::AttemptEnd { .. } => {
                 let lines = self.output.attempt_ended(&name);
                 self.output_lines(&name, lines);

@@ -31,6 +31,8 @@ pub(super) struct Live {
     expected: Option<Duration>,
     /// Number of redraws, for the spinner.
     ticks: usize,
+    /// Whether a question has the screen.
+    is_paused: bool,
     clock: Clock,
     output: StepOutput,
     /// The line that the run is interrupted; it is printed after the running steps have ended.
@@ -69,6 +71,7 @@ impl Live {
             seen: EventClock::default(),
             expected: None,
             ticks: 0,
+            is_paused: false,
             clock,
             output: StepOutput::new(output),
             interrupted: None,
@@ -126,11 +129,11 @@ impl Live {
             stdout_cut
                 .map(|cut| format!("{}: {}", paint(WARNING, "warning"), stdout_truncated(cut))),
         );
-        self.screen.print(&parts.join("  "));
+        self.screen.print_wrapped(&parts.join("  "));
     }
 
     fn print_line(&mut self, event: &Event) {
-        line(event, &self.seen).into_iter().for_each(|text| self.screen.print(&text));
+        line(event, &self.seen).into_iter().for_each(|text| self.screen.print_wrapped(&text));
     }
 
     fn draw(&mut self) {
@@ -267,7 +270,16 @@ impl Renderer for Live {
 
     fn tick(&mut self) {
         self.ticks += 1;
-        self.draw();
+        if !self.is_paused {
+            self.draw();
+        }
+    }
+
+    fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
+        if is_paused {
+            self.screen.draw(Vec::new());
+        }
     }
 
     fn expect(&mut self, duration: Option<Duration>) {
@@ -279,13 +291,13 @@ impl Renderer for Live {
     }
 
     fn note(&mut self, text: &str) {
-        self.screen.print(&paint(WARNING, text));
+        self.screen.print_wrapped(&paint(WARNING, text));
         self.draw();
     }
 
     fn close(&mut self) {
         let interrupted = self.interrupted.take();
-        interrupted.into_iter().for_each(|text| self.screen.print(&text));
+        interrupted.into_iter().for_each(|text| self.screen.print_wrapped(&text));
         self.screen.draw(Vec::new());
     }
 }

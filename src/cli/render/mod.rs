@@ -27,9 +27,11 @@ mod status;
 mod step_output;
 pub(super) mod summary;
 pub(super) mod table;
+pub(super) mod wrap;
 
 pub(super) use assessment::is_judged;
 pub(super) use choice::renderer;
+pub(super) use counts::RunCounts;
 pub(super) use event_line::{brief_args, check_text, evidence_text, line};
 pub(super) use foreign_text::{foreign_text, message_text};
 pub(super) use quantity::{bytes, run_time, spent, time, time_range, unproven};

@@ -40,6 +40,8 @@ pub(in crate::cli) trait Renderer {
     fn flush(&mut self) {}
     /// Redraws time-dependent parts.
     fn tick(&mut self) {}
+    /// Leaves the screen to a question, or takes it back.
+    fn pause(&mut self, _is_paused: bool) {}
     /// Shows a message to the user.
     fn note(&mut self, text: &str);
     /// Ends the display.

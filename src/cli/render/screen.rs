@@ -3,6 +3,7 @@
 //! Each change is one write. The cursor stays at the start of the last line, so that a `^C` that the
 //! terminal echoes is overwritten by the next redraw.
 
+use super::wrap::wrapped;
 use crate::cli::escape::escaped;
 use crate::cli::terminal::Terminal;
 use anstream::ColorChoice;
@@ -36,6 +37,11 @@ impl Screen {
     pub(super) fn print(&mut self, text: &str) {
         self.above.push_str(&self.styled(text));
         self.above.push('\n');
+    }
+
+    /// The same for a text of `kb` itself, whose lines break at words.
+    pub(super) fn print_wrapped(&mut self, text: &str) {
+        self.print(&wrapped(text, Screen::size().1));
     }
 
     /// Whether lines wait to be printed.

@@ -43,10 +43,10 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         terminal.json(&diff)?;
         return Ok(Exit::Done);
     }
-    terminal.out(&diff_text(&diff, args.stat))?;
+    terminal.verbatim(&diff_text(&diff, args.stat))?;
     // It decides about the changes of the run that started it, and of the run whose results it keeps, too.
     let others = decided.iter().flat_map(|decided| decided.runs.get(1..)).next();
-    terminal.out(&named_diffs(others.unwrap_or_default()))?;
+    terminal.verbatim(&named_diffs(others.unwrap_or_default()))?;
     notes(&diff, terminal)?;
     terminal.err(&child_notes(&view, args.step.as_deref()))?;
     if let Some(seen) = decided.as_ref().and_then(Difference::seen) {

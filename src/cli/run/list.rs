@@ -54,7 +54,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         terminal.json(&runs)?;
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(["RUN", "STATUS", "DEFINITION", "STARTED", "TIME", "STEPS"]);
+    let mut table = Table::new(["RUN", "STATUS", "DEFINITION", "STARTED", "TIME", "STEPS"])
+        .shorten("DEFINITION");
     for run in &runs {
         let took = run.work_ms.map(|ms| format_duration(Duration::from_millis(ms)));
         let (done, all) = run.steps_done();

@@ -81,7 +81,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
                 } else {
                     entry_text(&entry, &seen)
                 };
-                text.map_or(Ok(()), |text| terminal.out(&text))?;
+                text.map_or(Ok(()), |text| terminal.verbatim(&text))?;
             }
         }
         if !live {

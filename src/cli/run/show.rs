@@ -98,7 +98,7 @@ fn text(
             out.extend(evidence_text(check).map(|text| format!("    {text}\n")));
         }
     }
-    view.steps.iter().for_each(|step| out.push_str(&suggestions(step)));
+    view.steps.iter().for_each(|step| out.push_str(&suggestions(step, all)));
     if let Some(error) = &view.error {
         out.push_str(&format!("\n{} [{}]\n", plain(&error.message), error.code));
         if let Some(help) = &error.help {
@@ -129,9 +129,9 @@ fn param((name, value): (&String, &Json)) -> String {
     plain(&format!("{name}={}", one_line(&json_text(value), PARAM)))
 }
 
-/// What can follow the failure of a step.
-fn suggestions(step: &InstanceView) -> String {
-    let shown = step.status == StepStatus::Failed && step.instance == step.step;
+/// What can follow the failure of a step; with `all`, that of an item too.
+fn suggestions(step: &InstanceView, all: bool) -> String {
+    let shown = step.status == StepStatus::Failed && (all || step.instance == step.step);
     let failed = step.error.as_ref().filter(|_| shown);
     let hints = failed.map(|error| error.suggested_next.as_slice()).unwrap_or_default();
     let help = failed.and_then(|error| error.help.as_ref());

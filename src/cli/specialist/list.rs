@@ -32,7 +32,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
 }
 
 fn table(rows: &[SpecialistView]) -> String {
-    let mut table = Table::new(["ID", "TIER", "TOOLS", "NAME"]);
+    let mut table = Table::new(["ID", "TIER", "TOOLS", "NAME"]).shorten("TOOLS");
     for row in rows {
         table.row([&row.id, row.tier, &row.tools.join(", "), &row.name]);
     }

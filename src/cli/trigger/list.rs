@@ -23,7 +23,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         terminal.json(&triggers)?;
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(["TRIGGER", "KIND", "STATE", "SOURCE", "NEXT", "LAST"]);
+    let mut table =
+        Table::new(["TRIGGER", "KIND", "STATE", "SOURCE", "NEXT", "LAST"]).shorten("SOURCE");
     for trigger in &triggers {
         let next = match trigger.state {
             serve::TriggerStateName::Enabled => trigger.next.first().map(|next| next.local.clone()),

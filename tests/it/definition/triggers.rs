@@ -17,7 +17,7 @@ fn loaded(files: &[(&str, &str)]) -> (Option<Arc<Playbook>>, String) {
     });
     let (mut catalog, mut problems) = load(files.collect());
     problems.extend(link_triggers(&mut catalog));
-    let text = |problem| render(problem, &catalog.sources, false);
+    let text = |problem| render(problem, &catalog.sources, false, None);
     let text: Vec<String> = problems.iter().map(text).collect();
     (catalog.playbooks.get("p").cloned(), text.join("\n"))
 }

@@ -60,7 +60,7 @@ impl Draft {
 
     /// All problems as people see them.
     pub(super) fn drawn(&self) -> String {
-        let drawn = |problem| render(problem, &self.sources, false);
+        let drawn = |problem| render(problem, &self.sources, false, None);
         self.problems.iter().map(drawn).collect::<Vec<_>>().join("\n\n")
     }
 }

@@ -31,7 +31,8 @@ fn specialists() -> Vec<InputFile> {
 fn plan_of(files: Vec<InputFile>) -> (Plan, Vec<Diagnostic>) {
     let (catalog, found) = definition::load(files);
     let told = |all: &[Diagnostic]| {
-        let drawn = all.iter().filter(|d| d.is_error()).map(|d| render(d, &catalog.sources, false));
+        let drawn =
+            all.iter().filter(|d| d.is_error()).map(|d| render(d, &catalog.sources, false, None));
         drawn.collect::<Vec<_>>().join("\n\n")
     };
     assert_eq!(catalog.playbooks.len(), 1, "{}", told(&found));

@@ -351,6 +351,28 @@ fn a_question_that_is_answered_elsewhere_ends_and_the_run_is_followed() {
 }
 
 #[test]
+fn an_approval_with_a_timeout_is_asked_where_its_run_is_driven() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: ok, approve: {message: Go on?, timeout: 1h}}\n  \
+                - {id: again, dependsOn: [ok], approve: {message: Really?, timeout: 1h}}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    let asks = |s: &str| s.trim_end().ends_with('>');
+    let mut terminal = Pty::start(&scratch, 24, 80, &["playbook", "run", "p"]);
+    terminal.until("the question", |s| asks(s) && s.contains("ok  Go on?"));
+    terminal.key(b"what\n");
+    terminal.until("a problem", |s| asks(s) && s.contains("write y, n, or n with a reason"));
+    // What is typed for a question that is answered elsewhere answers no other one.
+    terminal.key(b"y");
+    scratch.kb(&["run", "approve", "@last", "ok"]).code(0);
+    terminal.until("the next question", |s| asks(s) && s.contains("again  Really?"));
+    terminal.key(b"\n");
+    terminal.until("it is left open", |s| s.contains("1/2 done · 1 waiting"));
+    scratch.kb(&["run", "approve", "@last", "again", "--comment", "yes"]).code(0);
+    let (code, printed) = terminal.end();
+    assert_eq!(code, 0, "{printed}");
+    assert!(printed.contains("2 succeeded"), "{printed}");
+}
+
+#[test]
 fn an_approval_shows_what_changed() {
     let steps = "  - {id: write, evidence: full, run: 'seq 1 150 > numbers.txt'}
   - {id: ok, dependsOn: write, approve: \"Publish?\"}

@@ -113,6 +113,9 @@ fn update_recording(frames: &[(&str, String)]) {
          counts. Their output is shown with `--output all` and, of failed ones, `--output failed`; `kb run\n\
          logs RUN STEP[ITEM]` has it. The summary lists first what failed the run, of many items the first\n\
          three in full; `kb run show RUN --failed` lists all.\n\n\
+         On a terminal, text breaks at words, and a table fits: empty columns are left out, one column of texts is shortened with\n\
+         `…`, and the last ones follow below their row. Ids, times and numbers are whole. What is between backticks is not broken,\n\
+         so that a command can be copied; `--json` and a wider terminal show everything.\n\n\
          ## Forty parallel steps with two failures\n\n\
          Recorded at 80 × 24 by `tests/it/terminal`.\n",
     );

@@ -5,9 +5,16 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snip
 use std::ops::Range;
 
 /// Draws a diagnostic with its source lines and carets in the style of rustc. Every span is accepted,
-/// including one past the end of the text or inside a character.
-pub fn render(diagnostic: &Diagnostic, sources: &Sources, colour: bool) -> String {
+/// including one past the end of the text or inside a character. `columns` is the width of a terminal: a source line that is
+/// longer is shortened around its marks.
+pub fn render(
+    diagnostic: &Diagnostic,
+    sources: &Sources,
+    colour: bool,
+    columns: Option<usize>,
+) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let renderer = columns.map_or(renderer.clone(), |columns| renderer.term_width(columns));
     let title = level(diagnostic.severity)
         .primary_title(diagnostic.message.as_str())
         .id(diagnostic.code.as_str());
@@ -155,7 +162,7 @@ mod tests {
         let problem =
             Diagnostic::error(Code::CIRCULAR_DEPENDENCY, Span::new(id, start, end), "here it is")
                 .caption("this");
-        render(&problem, &sources, false)
+        render(&problem, &sources, false, None)
     }
 
     /// The columns of `text` and of the caret in the line below it.
@@ -181,7 +188,7 @@ mod tests {
         .label(Span::new(id, 15, 20), "first used here")
         .label(Span::new(other, 4, 9), "and here")
         .help("choose another id");
-        insta::assert_snapshot!(render(&problem, &sources, false), @r"
+        insta::assert_snapshot!(render(&problem, &sources, false, None), @r"
         error[KB0401]: duplicate id `fetch`
          --> playbooks/a.yml:3:9
           |
@@ -203,7 +210,7 @@ mod tests {
     fn a_problem_without_a_position_is_its_message_and_help() {
         let problem =
             Diagnostic::warning(Code::CIRCULAR_DEPENDENCY, None, "no models").help("set a key");
-        let drawn = render(&problem, &Sources::default(), false);
+        let drawn = render(&problem, &Sources::default(), false, None);
         assert_eq!(drawn, "warning[KB0401]: no models\n |\n = help: set a key");
     }
 
@@ -257,12 +264,29 @@ mod tests {
     }
 
     #[test]
+    fn at_80_columns_the_caret_stays_below_its_word() {
+        let line = format!(
+            "  - {{id: a, run: [echo, \"{}\", \"{{{{nope.output}}}}\"]}}\n",
+            "a text ".repeat(14)
+        );
+        let mut sources = Sources::default();
+        let id = sources.add("playbooks/a.yml", line.as_str());
+        let start = line.find("nope").expect("is there");
+        let span = Span::new(id, start, start + 4);
+        let problem = Diagnostic::error(Code::CIRCULAR_DEPENDENCY, span, "no such step");
+        let drawn = render(&problem, &sources, false, Some(80));
+        let (found, caret) = caret_below(&drawn, "nope");
+        assert_eq!(found, caret, "{drawn}");
+        assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
+    }
+
+    #[test]
     fn far_labels_do_not_stretch_the_lines() {
         let mut sources = Sources::default();
         let id = sources.add("a", format!("word{}word", "x".repeat(50_000)));
         let problem = Diagnostic::error(Code::CIRCULAR_DEPENDENCY, Span::new(id, 0, 4), "twice")
             .label(Span::new(id, 50_004, 50_008), "here too");
-        let drawn = render(&problem, &sources, false);
+        let drawn = render(&problem, &sources, false, None);
         assert!(drawn.contains("here too"), "{drawn}");
         assert!(drawn.lines().all(|line| line.chars().count() < 200), "{drawn}");
     }

@@ -236,7 +236,8 @@ fn explained_by(diagnostics: &[Diagnostic]) -> String {
 }
 
 fn suggest(kind: ResourceKind, name: &str, known: &[String]) -> String {
-    const SHOWN: usize = 12;
+    // The newest runs; their ids say little.
+    let most = if kind == ResourceKind::Run { 5 } else { 12 };
     match kind {
         ResourceKind::File => {
             return "check the path; it is relative to the working directory".to_owned();
@@ -261,10 +262,10 @@ fn suggest(kind: ResourceKind, name: &str, known: &[String]) -> String {
         text.push_str(&format!("there is no {kind} yet"));
         return text;
     }
-    let list: Vec<&str> = known.iter().take(SHOWN).map(String::as_str).collect();
+    let list: Vec<&str> = known.iter().take(most).map(String::as_str).collect();
     text.push_str(&format!("available: {}", list.join(", ")));
-    if known.len() > SHOWN {
-        text.push_str(&format!(" and {} more", known.len() - SHOWN));
+    if known.len() > most {
+        text.push_str(&format!(" and {} more", known.len() - most));
     }
     text
 }

@@ -275,7 +275,7 @@ mod tests {
         let (file, sources) = file("a: 1\np: hunter2\n");
         let params = [param("p", ParamType::Secret)];
         for problem in resolve(&params, &[], Some(&file), None).expect_err("two") {
-            let shown = kb_base::diagnostic::render(&problem, &sources, false);
+            let shown = kb_base::diagnostic::render(&problem, &sources, false, None);
             assert!(!shown.contains("hunter2"), "{shown}");
         }
     }

@@ -1,9 +1,11 @@
 //! Playbooks and workflows as use cases: list, show, graph.
 
-use super::{Project, ServiceError};
+use super::{Project, ServiceError, field_limits, params_schema};
+use kb_base::value::json_text;
 use kb_core::wire::DefinitionView;
 use kb_language::definition::{Step, StepPhase};
 use kb_language::plan::{ConfinedAhead, Plan, graph as drawing};
+use std::collections::BTreeMap;
 
 /// A definition for display.
 #[derive(Debug, Clone)]
@@ -12,6 +14,8 @@ pub struct DefinitionSheet {
     pub view: DefinitionView,
     /// Steps in file order, `finally` steps last.
     pub steps: Vec<StepLine>,
+    /// What the values of each parameter are limited to, in words.
+    pub limits: BTreeMap<String, String>,
 }
 
 /// One line about a step.
@@ -63,7 +67,17 @@ pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, Ser
             }
         }
     }
-    Ok(DefinitionSheet { view: DefinitionView::from(&*playbook), steps: lines })
+    let schema = params_schema(&playbook.params);
+    let limits = playbook.params.iter().filter_map(|param| {
+        let schema = &schema["properties"][&param.name];
+        let options = schema["enum"].as_array().filter(|options| !options.is_empty());
+        let options = options.map(|all| {
+            format!("one of {}", all.iter().map(json_text).collect::<Vec<_>>().join(", "))
+        });
+        Some((param.name.clone(), options.or_else(|| field_limits(schema))?))
+    });
+    let limits = limits.collect();
+    Ok(DefinitionSheet { view: DefinitionView::from(&*playbook), steps: lines, limits })
 }
 
 /// The dependency graph of a definition.
