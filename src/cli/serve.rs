@@ -8,7 +8,7 @@ use super::terminal::Terminal;
 use kb_base::value::counted;
 use kb_serve::serve::{self, Daemon, DaemonOptions, UnitKind};
 use kb_serve::web::{Listen, Server, login_url_of};
-use kb_service::service::{Environment, Project, ServiceError, open_triggers};
+use kb_service::service::{Environment, Project, ServiceError, open_triggers, unset_hook_secrets};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -136,12 +136,18 @@ pub(super) fn run(
     runtime::block_on(Workers::One, async {
         let daemon = Daemon::open(environment, &options)?;
         for served in daemon.projects() {
-            let triggers = serve::list(&served.project, 1)?;
+            let views = serve::list(&served.project, 1)?;
             let is_on = |t: &&serve::TriggerView| t.state == serve::TriggerStateName::Enabled;
-            let on = triggers.iter().filter(is_on).count();
-            let (root, triggers) =
-                (served.context.root.display(), counted(triggers.len(), "trigger"));
+            let on = views.iter().filter(is_on).count();
+            let (root, triggers) = (served.context.root.display(), counted(views.len(), "trigger"));
             say(format, &format!("serving {root}: {triggers}, {on} enabled"), terminal)?;
+            let is_enabled = |id: &str| views.iter().any(|view| view.id == id && is_on(&view));
+            for (id, why) in unset_hook_secrets(&served.project) {
+                if is_enabled(&id) {
+                    let text = format!("warning: `{id}` refuses all requests: {why}");
+                    say(format, &text, terminal)?;
+                }
+            }
         }
         let stop = CancellationToken::new();
         let (clock, mcp) = (environment.clock.clone(), Some(kb_mcp::over_http()));
@@ -150,9 +156,8 @@ pub(super) fn run(
         if args.open {
             let url = server.login_url()?;
             // The code in it is valid once. No log has it.
-            match format {
-                LogFormat::Text => terminal.note(&format!("open {url}\n"))?,
-                LogFormat::Json => tracing::info!("listening on {}", server.url()),
+            if !terminal.private(&format!("open {url}\n"))? || format == LogFormat::Json {
+                say(format, &format!("listening on {}", server.url()), terminal)?;
             }
             let folder = daemon.projects().first().map(|served| &served.context.state_dir);
             folder.iter().for_each(|folder| serve::open_page(&url, folder, &environment.variables));
@@ -198,7 +203,11 @@ fn open_running(
     let now = environment.clock.wall();
     let store = open_triggers(&project).map_err(ServiceError::from)?;
     let Some(url) = login_url_of(folder, &store, now)? else { return Ok(false) };
-    terminal.note(&format!("`kb serve` runs already; open {url}\n"))?;
+    let text = format!("`kb serve` runs already; open {url}\n");
+    if !terminal.private(&text)? {
+        let address = url.split('#').next().unwrap_or_default();
+        terminal.note(&format!("`kb serve` runs already at {address}\n"))?;
+    }
     serve::open_page(&url, folder, &environment.variables);
     Ok(true)
 }

@@ -1,6 +1,6 @@
 //! `kb trigger enable`, `disable`, `pause` and `resume`
 
-use super::parts::note_daemon;
+use super::parts::{note_daemon, note_unset_secrets};
 use crate::cli::exit::{CliResult, Exit};
 use crate::cli::terminal::Terminal;
 use clap::ArgGroup;
@@ -156,6 +156,7 @@ impl Change<'_> {
                 return Ok(Exit::Done);
             }
             terminal.out(&format!("{} {}\n", view.id, (self.done)(&view)))?;
+            note_unset_secrets(&project, &[view], terminal)?;
             note_daemon(&project, terminal)?;
             return Ok(Exit::Done);
         }
@@ -185,6 +186,7 @@ impl Change<'_> {
         if which.json {
             terminal.json(&views)?;
         } else if !views.is_empty() {
+            note_unset_secrets(&project, &views, terminal)?;
             note_daemon(&project, terminal)?;
         }
         match first_problem {

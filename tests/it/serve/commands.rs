@@ -272,6 +272,32 @@ fn wait(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+#[test]
+fn a_webhook_whose_secret_is_too_short_is_told_when_it_is_enabled_and_served() {
+    let scratch = scratch();
+    let short = |command: &mut std::process::Command| {
+        command.env("HOOK", "abc");
+    };
+    let why = "`deploy.webhook` refuses all requests: the secret `HOOK` has no value here: the variable `HOOK` has fewer than 8 characters";
+    scratch.kb_with(&["trigger", "enable", "deploy"], short).code(0).says(&[why]);
+    let mut daemon = scratch.command();
+    short(&mut daemon);
+    let mut daemon = daemon.args(["serve", "--port", "0"]).stderr(Stdio::piped()).start();
+    let mut log = BufReader::new(daemon.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(log.any(|line| line == format!("warning: {why}, and could not be masked")));
+}
+
+#[test]
+fn a_playbook_with_several_triggers_is_no_name_of_one() {
+    let text = "schema: kb.playbook/1\nid: two\non:\n  schedule: {cron: \"30 2 * * *\", zone: UTC}\n  webhook: {form: github, secret: HOOK}\nsteps: [{id: a, run: \"true\"}]\n";
+    let scratch = scratch();
+    scratch.write("playbooks/two.yml", text);
+    scratch
+        .kb(&["trigger", "enable", "two"])
+        .code(2)
+        .says(&["`two` has 2 triggers", "name one of them: two.schedule, two.webhook"]);
+}
+
 /// The answer to a request says nothing about the secret; the log, the list and `kb doctor` do. A second
 /// `kb serve --open` opens the page of the first.
 #[test]
@@ -293,7 +319,8 @@ fn a_webhook_whose_secret_has_no_value_is_told_to_the_operator() {
     second.args(["serve", "--open"]).env("BROWSER", "echo").env("DISPLAY", ":0");
     let second = second.stderr(Stdio::piped()).finish();
     let said = String::from_utf8_lossy(&second.stderr);
-    assert!(second.status.success() && said.contains("runs already; open http"), "{said}");
+    assert!(second.status.success() && said.contains("runs already at http"), "{said}");
+    assert!(!said.contains('#'), "the one-time code is in no log: {said}");
     assert!(!said.contains("panic"), "{said}");
     let mut peer = std::net::TcpStream::connect(&host).unwrap();
     let signature = format!("x-hub-signature-256: sha256={}", "0".repeat(64));

@@ -1,6 +1,7 @@
 //! The triggers of a project as they are defined now.
 
-use kb_base::value::Digest;
+use kb_base::diagnostic::Code;
+use kb_base::value::{Digest, Failure};
 use kb_language::definition::{Playbook, Trigger};
 use kb_service::service::{DefinitionDigests, Project, ResourceKind, ServiceError};
 use kb_service::trigger::{playbook_of, trigger_id};
@@ -67,6 +68,11 @@ pub(super) fn find(project: &Project, name: &str) -> Result<LoadedTrigger, Servi
     // The ids as `kb trigger list` prints them: those of the playbook, or all.
     let mut known: Vec<String> =
         all().filter(|found| is_of(playbook, found)).map(|found| id(&found)).collect();
+    if known.len() > 1 && name == playbook {
+        let message = format!("`{playbook}` has {} triggers", known.len());
+        let help = format!("name one of them: {}", known.join(", "));
+        return Err(ServiceError::refused(Failure::new(Code::TRIGGER_REFUSED, message).help(help)));
+    }
     if known.is_empty() {
         known = all().map(|found| id(&found)).collect();
     }

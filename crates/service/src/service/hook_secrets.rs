@@ -35,13 +35,14 @@ pub fn unset_hook_secret(project: &Project, names: &[String]) -> Option<String> 
         return None;
     }
     let name = names.first()?;
+    // There is a value, and it cannot be masked.
+    let is_short = secrets.problem(name).is_none();
+    let short = format!("has fewer than {SHORTEST} characters, and could not be masked");
     let why = match project.catalog.settings.secrets.get(name)? {
-        SecretSource::Env(variable) => {
-            format!("the variable `{variable}` is not set, or has fewer than {SHORTEST} characters")
-        }
-        SecretSource::File(path) => {
-            format!("the file `{path}` is missing, or has fewer than {SHORTEST} characters")
-        }
+        SecretSource::Env(variable) if is_short => format!("the variable `{variable}` {short}"),
+        SecretSource::Env(variable) => format!("the variable `{variable}` is not set"),
+        SecretSource::File(path) if is_short => format!("the file `{path}` {short}"),
+        SecretSource::File(path) => format!("the file `{path}` is missing"),
         SecretSource::Command(_) => "no command is executed for a request".to_owned(),
     };
     Some(format!("the secret `{name}` has no value here: {why}"))
