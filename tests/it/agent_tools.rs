@@ -78,6 +78,21 @@ fn a_command_that_no_call_ran_is_refuted_and_reworked() {
     assert_eq!(calls(&scratch).first().unwrap(), "reported:execute success");
 }
 
+/// The last record of an agent is that of its process, which belongs to the same attempt as its calls.
+#[test]
+fn a_file_that_an_agent_leaves_out_of_its_list_is_found() {
+    let scratch = project(0, "'fs:write'", "");
+    let lines = [
+        r#"tool fs_write {"path": "told.txt", "content": "a"}"#,
+        r#"tool fs_write {"path": "untold.txt", "content": "b"}"#,
+        "say Wrote.",
+        r#"answer {"summary": "Wrote.", "filesCreated": ["told.txt"]}"#,
+    ];
+    let said = run(&scratch, &lines).code(1);
+    assert_eq!(verdicts(&said), ["failed"], "{}", said.out);
+    said.says(&["the step changed `untold.txt`, and no list of the output has it"]);
+}
+
 #[test]
 fn the_project_exists_only_behind_the_tools() {
     if !has_kernel_sandbox() {

@@ -321,9 +321,10 @@ fn collect_texts<'v>(value: &'v Json, texts: &mut Vec<&'v str>, of_commands: &mu
     }
 }
 
-/// The number of the attempt in the id of a call of a specialist.
+/// The number of the attempt in the id of a call of a specialist, or of the process of a coding agent.
 fn attempt(call: &Invocation) -> Option<&str> {
-    call.id.strip_prefix("call_")?.split('_').next()
+    let id = call.id.strip_prefix("call_").or_else(|| call.id.strip_prefix("agent_"));
+    id?.split('_').next()
 }
 
 /// The names, folders and patterns in the texts of an output.
