@@ -161,10 +161,21 @@ pub(crate) fn read_resource(
 const JSON_TYPE: &str = "application/json";
 
 fn described(tool: &McpTool) -> Tool {
-    let schema = Json::from((tool.input)());
+    let mut schema = Json::from((tool.input)());
+    let arguments = schema.get_mut("properties").and_then(Json::as_object_mut);
+    arguments.into_iter().flatten().for_each(|(_, argument)| leave_null_out(argument));
     let input = schema.as_object().cloned().unwrap_or_default();
     let hints = ToolAnnotations::new().read_only(tool.only_reads).open_world(!tool.only_reads);
     Tool::new(tool.name, tool.description, Arc::new(input)).with_annotations(hints)
+}
+
+/// An argument that may be left out has one type in the schema, by which clients read what a person typed.
+fn leave_null_out(argument: &mut Json) {
+    let kinds = argument.get("type").and_then(Json::as_array);
+    let kind = kinds.and_then(|kinds| kinds.iter().find(|kind| **kind != "null")).cloned();
+    if let Some(kind) = kind {
+        argument["type"] = kind;
+    }
 }
 
 fn answered(result: Result<Answer, ServiceError>) -> CallToolResult {
