@@ -1,5 +1,6 @@
 """Cases of the tables: expansion, execution with a real `kb`, and the classes of the results."""
 
+import base64
 import copy
 import functools
 import http.server
@@ -9,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -163,8 +165,8 @@ def merged(a, b):
     return both
 
 
-def prepared(case, project, tools, root):
-    """Writes the project of a case."""
+def prepared(case, project, tools, root, by_agent):
+    """Writes the project of a case, which a model by script works in, or a coding agent with the tools of its specialist."""
     for path, text in project["files"].items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
@@ -180,12 +182,18 @@ def prepared(case, project, tools, root):
     if checks:
         step["verify"] = {"checks": checks}
     # A report per attempt; an attempt without one ends the run.
-    script = {}
+    script, attempts = {}, []
     for number, (calls, report) in enumerate([*case["earlier"], (case["calls"], case["report"])], 1):
-        turns = [{"calls": [{"tool": tool, "args": urls(args)}]} for tool, args, _ in calls]
-        script[f"work#{number}"] = [*turns, {"output": urls(report)}]
+        calls = [{"tool": tool, "args": urls(args)} for tool, args, _ in calls]
+        attempts.append({"calls": calls, "report": urls(report)})
+        script[f"work#{number}"] = [*({"calls": [call]} for call in calls), {"output": urls(report)}]
+    agent = {}
+    if by_agent:
+        config["sandbox"]["read"].append(str(HERE))
+        told = base64.b64encode(json.dumps(attempts).encode()).decode()
+        agent = {"agent": {"command": [sys.executable, str(HERE / "agent.py")], "env": {"CASE": told}}, "output": {"schema": {"summary": "string"}}}
     definitions = {
-        ".kb/specialists/SPECIALIST.yml": {"schema": "kb.specialist/1", "id": case["specialist"], "limits": {"timeout": "4m"}, **SPECIALISTS[case["specialist"]]},
+        ".kb/specialists/SPECIALIST.yml": {"schema": "kb.specialist/1", "id": case["specialist"], "limits": {"timeout": "4m"}, **SPECIALISTS[case["specialist"]], **agent},
         ".kb/playbooks/case.yml": {"schema": "kb.playbook/1", "id": "case", "steps": [step]},
         ".kb/kb.config.yml": merged(config, case["config"]),
         ".kb/script.yml": {"schema": "kb.script/1", "steps": script},
@@ -210,16 +218,16 @@ def urls(value):
     return value
 
 
-def executed(case, project, tools, kb, keep=None):
-    """Executes a case; adds its outcome, the reason, and what was not as the table says."""
+def executed(case, project, tools, kb, keep=None, by_agent=False):
+    """Executes a case with a model by script, or with a coding agent; adds its outcome, the reason, and what was not as the table says."""
     root = Path(keep or tempfile.mkdtemp(prefix="case-", dir=tools.work))
     state = Path(tempfile.mkdtemp(prefix="state-", dir=tools.work))
     try:
-        prepared(case, project, tools, root)
+        prepared(case, project, tools, root, by_agent)
         environment = {**os.environ, "PATH": tools.path(), "XDG_STATE_HOME": str(state), "CARGO_NET_OFFLINE": "true", "NO_COLOR": "1"}
         for name in ("CARGO_TARGET_DIR", "PYTEST_ADDOPTS", "RUSTFLAGS", "CI", "NODE_OPTIONS"):
             environment.pop(name, None)
-        command = [str(kb), "playbook", "run", "case", "--script", ".kb/script.yml", "--json"]
+        command = [str(kb), "playbook", "run", "case", *([] if by_agent else ["--script", ".kb/script.yml"]), "--json"]
         ended = subprocess.run(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
         events = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
     finally:
