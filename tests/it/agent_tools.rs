@@ -88,8 +88,8 @@ fn a_file_that_an_agent_leaves_out_of_its_list_is_found() {
         "say Wrote.",
         r#"answer {"summary": "Wrote.", "filesCreated": ["told.txt"]}"#,
     ];
-    let said = run(&scratch, &lines).code(1);
-    assert_eq!(verdicts(&said), ["failed"], "{}", said.out);
+    let said = run(&scratch, &lines).code(0);
+    assert_eq!(verdicts(&said), ["inconclusive"], "{}", said.out);
     said.says(&["the step changed `untold.txt`, and no list of the output has it"]);
 }
 
