@@ -369,18 +369,29 @@ fn a_step_commits_without_executing_anything_of_the_project() {
     }
 }
 
-/// A required filter, such as one that encrypts, is neither executed nor left out: git stores nothing.
+/// A required filter, such as one that encrypts, is neither executed nor left out: the tool stores nothing and names it, and
+/// git of a step executes it in the sandbox.
 #[test]
 fn a_step_commits_no_file_without_its_required_filter() {
-    let prepare = "git config filter.x.clean 'sh -c \"echo pwned > $HOME/pwned; cat\"'
+    let prepare = "git config filter.x.clean 'sh -c \"echo pwned > $HOME/pwned; tr a-z A-Z\"'
         git config filter.x.required true; echo '*.key filter=x' > .gitattributes";
-    for (file, code) in [("a.key", 1), ("a.txt", 0)] {
-        let step = format!("tool: 'git:commit', input: {{paths: [{file}], message: two}}");
+    let tool = |file: &str| format!("tool: 'git:commit', input: {{paths: [{file}], message: two}}");
+    let confined = "sandbox: {write: [.git]}, run: 'git add a.key; git commit -qm two; git cat-file -p HEAD:a.key | grep NEW'";
+    for (file, step, code) in [
+        ("a.key", tool("a.key"), 1),
+        ("a.txt", tool("a.txt"), 0),
+        ("a.key", confined.to_owned(), 0),
+    ] {
         let scratch = repository(prepare, &format!("echo new > {file}"), &step);
         let (said, escaped) = run(&scratch, &[&RUN[..], &["--yes"]].concat(), "kernel");
         assert!(!escaped && said.code == code, "{file}: {said:?}");
         if code == 1 {
-            said.says(&["clean filter 'x' failed", "executes no filter"]);
+            assert!(!format!("{said:?}").contains("no output from"), "{said:?}");
+            said.says(&[
+                "clean filter 'x' failed",
+                "executes no filter",
+                "`sandbox: {write: [.git]}`",
+            ]);
         }
     }
 }

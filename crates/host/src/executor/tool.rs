@@ -84,9 +84,9 @@ pub(super) async fn call(
     let text = |key: &str| result.result.get(key).and_then(Json::as_str).map(str::to_owned);
     let (stdout, stderr) = (text("stdout"), text("stderr"));
     let mut failure = failure;
-    if failure.code == Code::COMMAND_FAILED {
+    if let Some(argv) = argv.filter(|_| failure.code == Code::COMMAND_FAILED) {
         let ends = [&stderr, &stdout].map(|text| text.as_deref().unwrap_or_default());
-        failure.message += &output_suffix(&host.redactor, &argv.unwrap_or_default(), &ends);
+        failure.message += &output_suffix(&host.redactor, &argv, &ends);
     }
     Outcome { exit_code, stdout, stderr, ..Outcome::failed(kind, failure) }
 }

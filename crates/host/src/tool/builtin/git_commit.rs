@@ -55,7 +55,8 @@ async fn commit(args: &Args, context: &CallContext<'_>) -> Result<CallResult, Re
         git.run_with(root, &words, stdin).await.map_err(|failure| {
             let help = if failure.message.contains("clean filter") {
                 Some(
-                    "`git:commit` executes no filter; commit the file with `run: git commit`"
+                    "`git:commit` executes no filter; commit the file with `run: git commit` and \
+                     `sandbox: {write: [.git]}` in that step"
                         .to_owned(),
                 )
             } else {
