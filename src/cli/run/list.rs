@@ -5,6 +5,7 @@ use crate::cli::render::table::{Table, plain};
 use crate::cli::terminal::Terminal;
 use kb_base::diagnostic::Code;
 use kb_base::value::format_duration;
+use kb_core::wire::{ErrorView, RunView};
 use kb_service::service::runs::ProjectContext;
 use kb_service::service::{self, Environment, PointInTime, RunFilter, RunStatus};
 use std::time::Duration;
@@ -30,6 +31,11 @@ pub(in crate::cli) struct Args {
     json: bool,
 }
 
+/// Why the definitions or events of a run cannot be read.
+fn damage(run: &RunView) -> Option<&ErrorView> {
+    run.error.as_ref().filter(|error| error.code == Code::JOURNAL_UNUSABLE)
+}
+
 fn status(text: &str) -> Result<RunStatus, String> {
     RunStatus::parse(text).ok_or_else(|| {
         "expected running, waiting, interrupted, succeeded, failed or cancelled".to_owned()
@@ -46,8 +52,7 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
     for damaged in service::damaged_runs(&context)? {
         terminal.err(&format!("warning: {}\n", plain(&damaged)))?;
     }
-    let errors = runs.iter().filter_map(|run| run.error.as_ref());
-    for error in errors.filter(|error| error.code == Code::JOURNAL_UNUSABLE) {
+    for error in runs.iter().filter_map(|run| damage(run)) {
         terminal.err(&format!("warning: {}\n", plain(&error.message)))?;
     }
     if json {
@@ -60,7 +65,8 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
         let took = run.work_ms.map(|ms| format_duration(Duration::from_millis(ms)));
         let (done, all) = run.steps_done();
         let started = run.started_at.get(..19).unwrap_or(&run.started_at).replace('T', " ");
-        let (took, steps) = (took.unwrap_or_default(), format!("{done}/{all}"));
+        let steps = damage(run).map_or(format!("{done}/{all}"), |_| "damaged".to_owned());
+        let took = took.unwrap_or_default();
         let definition = match &run.parent {
             Some(parent) => format!("{} (child of {})", run.definition, parent.run),
             None => run.definition.clone(),

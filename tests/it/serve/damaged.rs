@@ -14,10 +14,15 @@ fn database(scratch: &Scratch) -> Connection {
 }
 
 /// Changes of one of three records, and what names it.
-const CHANGES: [(&str, &str); 4] = [
+const CHANGES: [(&str, &str); 6] = [
     ("UPDATE runs SET run = 'no id!' WHERE number = 2", "its id is damaged"),
     ("UPDATE runs SET status = 'upside down' WHERE number = 2", "its status is damaged"),
-    ("UPDATE frozen SET body = '{\"version\"' WHERE number = 2", ""),
+    ("UPDATE frozen SET body = '{\"version\"' WHERE number = 2", "its frozen state is damaged"),
+    ("UPDATE frozen SET body = '{}' WHERE number = 2", "missing field `version`"),
+    (
+        "UPDATE frozen SET body = replace(body, 'run: echo first', 'rum: echo first') WHERE number = 2",
+        "do not load",
+    ),
     (
         "UPDATE events SET body = '{' WHERE position = (SELECT min(position) FROM events WHERE position > 2 << 40)",
         "event 1 is damaged",
@@ -48,7 +53,10 @@ fn one_damaged_record_hides_no_other() {
         let said = scratch.kb(&["run", "list"]).code(0);
         assert!(said.out.contains(&ids[0]) && said.out.contains(&ids[2]), "{change}\n{}", said.out);
         assert!(said.err.contains(named), "{change}\n{}", said.err);
-        assert!(named.is_empty() || said.err.contains("run `"), "{change}\n{}", said.err);
+        assert!(said.err.contains("run `"), "{change}\n{}", said.err);
+        let is_named = |line: &str| line.contains(&ids[1]) && line.contains("damaged");
+        let in_table = !change.starts_with("UPDATE runs");
+        assert_eq!(said.out.lines().any(is_named), in_table, "{change}\n{}", said.out);
         scratch.kb(&["run", "show", "@last"]).code(0);
         for address in ["/", "/api/v1/runs"] {
             let answer = site.get(address, &token);

@@ -248,12 +248,7 @@ impl RunView {
         (done.sum(), self.counts.values().sum())
     }
 
-    /// The view of a run without its events.
-    pub fn head(head: &RunHead) -> Masked<RunView> {
-        Masked::composed(RunView::empty(head))
-    }
-
-    /// The view of a run whose events cannot be read.
+    /// The view of a run whose definitions or events cannot be read.
     pub fn damaged(head: &RunHead, reason: &str) -> Masked<RunView> {
         let help = format!("`kb run verify {}` shows what is damaged", head.run);
         let failure = Failure::new(Code::JOURNAL_UNUSABLE, reason.to_owned()).help(help);

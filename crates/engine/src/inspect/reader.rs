@@ -62,21 +62,23 @@ pub fn list_rows(journal: &dyn Journal, filter: &RunFilter) -> Result<Vec<RunRow
     Ok(journal.select(&filter.query())?)
 }
 
-/// Reads all events of a run for its view as it is now. A run whose definitions cannot be loaded has no steps; one
-/// whose events cannot be read has the reason as its error.
+/// Reads all events of a run for its view as it is now. A run whose definitions or events cannot be read has no steps, and
+/// the reason as its error.
 pub fn run_view(
     journal: &Arc<dyn Journal>,
     row: RunRow,
     now: Timestamp,
 ) -> Result<Masked<RunView>, InspectError> {
-    // A run whose definitions cannot be loaded is still listed.
-    let Ok(mut reader) = Reader::of(journal.clone(), row.clone()) else {
-        return Ok(RunView::head(&head(&row)));
-    };
-    match reader.view(now) {
+    let damaged = |error: &dyn std::fmt::Display| RunView::damaged(&head(&row), &error.to_string());
+    match Reader::of(journal.clone(), row.clone()).and_then(|mut reader| reader.view(now)) {
         Err(InspectError::Journal(
             error @ (JournalError::Broken(_) | JournalError::Damaged(_)),
-        )) => Ok(RunView::damaged(&head(&row), &error.to_string())),
+        )) => Ok(damaged(&error)),
+        Err(error @ InspectError::UnreadableDefinitions { .. }) => Ok(damaged(&error)),
+        Err(error @ InspectError::Definitions { .. }) => {
+            let run = &row.run;
+            Ok(damaged(&format!("the definitions stored with run `{run}` do not load: {error}")))
+        }
         view => view,
     }
 }
