@@ -293,7 +293,7 @@ fn policies_only_narrow() {
     let mut open = Settings::default();
     open.tools.http.allow_private = vec!["a".into(), "b".into()];
     open.sandbox.critical_unapproved_at = ApprovalLevel::None;
-    open.sandbox.steps = AuthorSandbox::Never;
+    open.sandbox.steps = AuthorSandbox::Never.into();
     let mut strict = Settings::default();
     strict.tools.http.allow_private = vec!["b".into(), "c".into()];
     let security = ToolSecurity {
@@ -305,7 +305,7 @@ fn policies_only_narrow() {
     for narrowed in [open.narrowed_by(&strict), strict.narrowed_by(&open)] {
         assert_eq!(narrowed.tools.http.allow_private, ["b"]);
         assert_eq!(narrowed.sandbox.critical_unapproved_at, ApprovalLevel::Kernel);
-        assert_eq!(narrowed.sandbox.steps, AuthorSandbox::Auto);
+        assert_eq!(narrowed.sandbox.steps, AuthorSandbox::Auto.into());
         assert_eq!(narrowed.tools.security.tools[&tool].enabled, Some(false));
         assert_eq!(narrowed.tools.security.tools[&tool].denied_paths, ["secret/**"]);
     }

@@ -143,6 +143,21 @@ fn a_failure_for_other_reasons_names_nothing() {
     }
 }
 
+/// What the settings open for all steps has the form of a step, and is opened.
+#[test]
+fn the_settings_open_for_all_steps_what_a_step_can_open() {
+    for settings in ["{read: [~/notes.txt]}", "never"] {
+        let scratch = project("run: cat ~/notes.txt");
+        scratch.write(".kb/kb.config.yml", &format!("sandbox: {{steps: {settings}}}\n"));
+        let found = run(&scratch, &["playbook", "validate", "p"]).code(0);
+        assert!(!found.err.contains("KB0421"), "{settings}: {found:?}");
+        assert_eq!(found.out.contains("always"), settings != "never", "{settings}: {found:?}");
+        if has_kernel_sandbox() {
+            run(&scratch, &RUN).code(0);
+        }
+    }
+}
+
 /// `validate` names the steps that will need what the sandbox lacks, with the line to write.
 #[test]
 fn validate_names_what_a_confined_step_will_lack() {

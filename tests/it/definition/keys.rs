@@ -313,6 +313,7 @@ fn valid_file(
     match (file, table.name) {
         (DefinitionFile::Settings, "settings") => settings("{@}"),
         (DefinitionFile::Settings, "sandbox") => settings("{sandbox: {@}}"),
+        (DefinitionFile::Settings, "stepSandbox") => settings("{sandbox: {steps: {@}}}"),
         (DefinitionFile::Settings, "toolSettings") => settings("{tools: {@}}"),
         (DefinitionFile::Specialist, "specialist") => {
             specialist("{schema: kb.specialist/1, id: s, role: x, @}")

@@ -218,7 +218,7 @@ impl Known {
             if touched.path.is_none() && touched.is_own(id) {
                 touched.path = path;
             }
-            touched.network = wider(touched.network, network);
+            touched.network = touched.network.wider(network);
             self.last_write = seq;
             let worker = self.worker(instance);
             self.writers.note(worker, at);
@@ -347,14 +347,4 @@ fn may_change_files(plan: &Plan, state: &State, instance: InstanceIx) -> bool {
     let planned = plan.step(state.instance(instance).step);
     let leaves_files = planned.writes() || planned.has_writing_specialist();
     leaves_files || planned.step.starts_commands() || planned.child().is_some()
-}
-
-/// The network of both.
-fn wider(one: NetworkAccess, other: NetworkAccess) -> NetworkAccess {
-    let width = |network: NetworkAccess| match network {
-        NetworkAccess::None => 0,
-        NetworkAccess::Loopback => 1,
-        NetworkAccess::Open => 2,
-    };
-    if width(one) >= width(other) { one } else { other }
 }

@@ -158,7 +158,7 @@ impl ProcessLauncher {
 
     /// Whether the settings say that the author trusts what commands execute.
     pub fn trusts_steps(&self) -> bool {
-        self.settings.sandbox.steps == AuthorSandbox::Never
+        self.settings.sandbox.steps.when == AuthorSandbox::Never
     }
 
     pub(super) fn settings(&self) -> &Settings {

@@ -117,7 +117,7 @@ impl Plan {
         let start_hooks = (0u32..).zip(&steps).filter(|(_, step)| is_start(step));
         let start_hooks = start_hooks.map(|(i, _)| StepIx(i)).collect();
         let settings = &children.catalog().settings;
-        let (sandbox, opened) = (settings.sandbox.steps, settings.sandbox.write.clone());
+        let (sandbox, opened) = (settings.sandbox.steps.clone(), settings.sandbox.write.clone());
         let tools = children.catalog().tools.clone();
         let plugins = plugins::plugins(&steps, children.catalog());
         let servers = servers::servers(&steps, children.catalog());

@@ -43,7 +43,7 @@ pub struct Plan {
     pub(super) plugins: Vec<Arc<Plugin>>,
     pub(super) servers: Vec<Arc<PinnedServer>>,
     pub(super) tools: ToolCatalog,
-    pub(super) sandbox: AuthorSandbox,
+    pub(super) sandbox: StepSandbox,
     /// The paths that the settings open for writing.
     pub(super) opened: Vec<String>,
     /// Of the first plan of a run: the plans of the tasks that specialists can delegate.
@@ -175,7 +175,7 @@ impl Plan {
 
     /// `sandbox` of a step of the author: its own, else that of the settings.
     pub fn sandbox_of(&self, planned: &PlanStep) -> StepSandbox {
-        planned.step.details().sandbox.clone().unwrap_or_else(|| self.sandbox.into())
+        planned.step.details().sandbox.clone().unwrap_or_else(|| self.sandbox.clone())
     }
 
     /// The paths that the settings and the steps open for writing, those of child runs included.

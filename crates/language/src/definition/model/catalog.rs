@@ -65,8 +65,10 @@ impl Catalog {
     pub fn opened(&self) -> Vec<String> {
         let steps = self.playbooks.values().flat_map(|playbook| steps_of(playbook));
         let own = steps.filter_map(|step| step.details().sandbox.as_ref());
-        let own = own.flat_map(|sandbox| sandbox.opening.write.iter().cloned());
-        self.settings.sandbox.write.iter().cloned().chain(own).collect()
+        let settings = &self.settings.sandbox;
+        let all = own.chain([&settings.steps]);
+        let all = all.flat_map(|sandbox| sandbox.opening.write.iter().cloned());
+        settings.write.iter().cloned().chain(all).collect()
     }
 
     /// The server with this name, if what is pinned of it is what its command declared.

@@ -18,3 +18,25 @@ choices! {
         Open = "open",
     }
 }
+
+impl NetworkAccess {
+    /// The one that reaches more.
+    #[must_use]
+    pub fn wider(self, other: NetworkAccess) -> NetworkAccess {
+        if self.width() >= other.width() { self } else { other }
+    }
+
+    /// The one that reaches less.
+    #[must_use]
+    pub fn narrower(self, other: NetworkAccess) -> NetworkAccess {
+        if self.width() <= other.width() { self } else { other }
+    }
+
+    fn width(self) -> u8 {
+        match self {
+            NetworkAccess::None => 0,
+            NetworkAccess::Loopback => 1,
+            NetworkAccess::Open => 2,
+        }
+    }
+}

@@ -29,13 +29,35 @@ keys! {
     }
 }
 
-/// What a step of the author says about its sandbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a step of the author, or the settings for all of them, say about the sandbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StepSandbox {
     /// Whether the commands run in the sandbox.
     pub when: AuthorSandbox,
     /// What it opens.
     pub opening: Arc<SandboxOpening>,
+}
+
+impl StepSandbox {
+    /// The stricter of both: what either keeps closed is closed. `auto` opens nothing.
+    #[must_use]
+    pub fn narrowed_by(&self, other: &StepSandbox) -> StepSandbox {
+        let when = self.when.max(other.when);
+        let [one, two] = match (self.when, other.when) {
+            (AuthorSandbox::Never, _) => [&other.opening; 2],
+            (_, AuthorSandbox::Never) => [&self.opening; 2],
+            (AuthorSandbox::Auto | AuthorSandbox::Always, _) => [&self.opening, &other.opening],
+        };
+        let common = |one: &[String], two: &[String]| -> Vec<String> {
+            one.iter().filter(|path| two.contains(path)).cloned().collect()
+        };
+        let opening = SandboxOpening {
+            network: one.network.narrower(two.network),
+            read: common(&one.read, &two.read),
+            write: common(&one.write, &two.write),
+        };
+        StepSandbox { when, opening: Arc::new(opening) }
+    }
 }
 
 impl From<AuthorSandbox> for StepSandbox {

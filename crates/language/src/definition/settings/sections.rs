@@ -2,7 +2,7 @@
 
 use crate::definition::keys::KeyType::{self, Constant, Integer, Map, OneOf};
 use crate::definition::keys::{choices, settings};
-use crate::definition::model::AuthorSandbox;
+use crate::definition::model::StepSandbox;
 use crate::definition::syntax::{Decoder, Node};
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ settings! {
         [higher] critical_unapproved_at: ApprovalLevel = "criticalUnapprovedAt", default("kernel");
         /// How the processes of a step are isolated.
         [higher] processes: ProcessChoice = "processes", default("auto");
-        /// Whether the commands of steps without `sandbox` run in the sandbox.
-        [higher] steps: AuthorSandbox = "steps", default("auto");
+        /// `sandbox` of the steps without one of their own.
+        [inner] steps: StepSandbox = "steps", default("auto"), example("{network: open}");
         /// Additional paths that sandboxed commands may read; `~/` is the home directory.
         [common] read: Vec<String> = "read", example("[~/.cargo]");
         /// Additional paths that sandboxed commands may read and write.

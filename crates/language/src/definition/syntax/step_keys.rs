@@ -8,7 +8,6 @@ use super::locks::locks;
 use super::policies::{RECOVERY, timeout};
 use super::repeat::{LOOP, repeat};
 use super::step_output::STEP_OUTPUT;
-use super::step_sandbox::sandbox;
 use super::{Decoder, Node, Unread};
 use crate::definition::keys::KeyType::Integer;
 use crate::definition::keys::KeyType::{
@@ -17,8 +16,8 @@ use crate::definition::keys::KeyType::{
 use crate::definition::keys::{KeyRule, KeyScope, KeySpec, KeyTable, choice, key, keys, table};
 use crate::definition::kind;
 use crate::definition::model::{
-    AuthorSandbox, Budget, Cache, EvidenceMode, Loop, MergePolicy, OnError, RetryPolicy, RunIf,
-    SandboxOpening, StepSandbox, Timeout, Verify, WorkspaceMode,
+    Budget, Cache, EvidenceMode, Loop, MergePolicy, OnError, RetryPolicy, RunIf, StepSandbox,
+    Timeout, Verify, WorkspaceMode,
 };
 use crate::expression::{Expression, Reference, Root, Template};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -113,8 +112,7 @@ keys! {
         /// Whether file changes of its processes are recorded.
         evidence: Option<EvidenceMode> = "evidence", default("`full` if its checks need them");
         /// Whether its commands run in the sandbox of specialists: with `auto` after the start of a specialist of the run that can write files, until a person has answered an `approve` step, and if they read a foreign value. A map is `always` and opens what it names.
-        sandbox: Option<StepSandbox> = "sandbox" as OneOf(const { &[choice::<AuthorSandbox>(), SandboxOpening::MAP] }) => sandbox,
-            only(AUTHOR), default("auto"), example("{network: open}");
+        sandbox: Option<StepSandbox> = "sandbox", only(AUTHOR), default("auto"), example("{network: open}");
         /// Limits of cost, tokens and tool calls of the step.
         budget: Option<Budget> = "budget", scope(KeyScope::Attempts), example("{maxTokens: 50000}");
         /// One step instance per item of a list, map, number, glob or file.
