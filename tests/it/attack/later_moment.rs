@@ -253,6 +253,36 @@ fn an_approval_shows_what_confined_commands_changed() {
     }
 }
 
+/// Where no approval can follow, the changes of a later command are not recorded. One that is added afterwards names the
+/// file, which is found on disk.
+#[test]
+fn what_was_not_recorded_is_named_before_an_approval_that_was_added_later() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let work = "  - {id: work, agent: worker, task: Write., verify: {claims: none}}
+  - {id: test, dependsOn: work, run: echo evil > made.sh}\n";
+    let last = "  - {id: last, dependsOn: test, run: test -e go}\n";
+    let scratch = project(&format!("{work}{last}"), &[]);
+    let turns = json!([{"output": {"summary": "done", "noChanges": true}}]);
+    let script = json!({"schema": "kb.script/1", "steps": {"work": turns}});
+    scratch.write("script.yml", &script.to_string());
+    let (said, _) = run(&scratch, &RUN);
+    assert_eq!(said.code, 1, "{said:?}");
+    let (recorded, _) = run(&scratch, &["run", "diff", "@last"]);
+    assert!(!recorded.out.contains("+evil"), "{recorded:?}");
+    let text = scratch.read(".kb/playbooks/p.yml");
+    let asks = "  - {id: ok, dependsOn: test, approve: 'Go on?'}\n";
+    let edited =
+        text.replace(last, &format!("{asks}{}", last.replace("dependsOn: test", "dependsOn: ok")));
+    scratch.write(".kb/playbooks/p.yml", &edited);
+    let (said, _) = run(&scratch, &["run", "retry", "@last", "--with-current"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    let (shown, _) = run(&scratch, &["run", "diff", "@last"]);
+    let (_, others) = shown.out.split_once("changed without a record").unwrap();
+    assert!(others.contains("made.sh"), "{shown:?}");
+}
+
 /// The cache keeps apart what the files of the author made and what those of others made, also for a step that is always
 /// in the sandbox.
 #[test]

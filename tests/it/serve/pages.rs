@@ -311,7 +311,7 @@ fn a_step_is_run_again_with_the_current_definition() {
 #[test]
 fn artifacts_and_changed_files_can_be_opened() {
     let writer = "schema: kb.specialist/1\nid: w\nrole: You write.\ntools: [fs:write]\n";
-    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, specialist: w, task: Write.}, {id: b, run: [cp, key, b.txt]}]\n";
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, specialist: w, task: Write.}, {id: b, evidence: full, run: [cp, key, b.txt]}]\n";
     let site = Site::new(&[
         ("playbooks/p.yml", playbook),
         (".kb/specialists/w.yml", writer),

@@ -11,6 +11,7 @@ use kb_base::value::{Digest, Failure, Json, OutcomeKind, Timestamp, format_durat
 use kb_core::evidence::{Invocation, InvocationStatus, Payload, Purpose, Record, STEP_PROCESS};
 use kb_core::redaction::Redactor;
 use kb_language::definition::{OutputParse, refuse_computed_code};
+use kb_language::plan::Confined;
 use kb_process::{ProcessEnd, ProcessResult, Spawn};
 use serde_json::json;
 use std::time::Duration;
@@ -38,7 +39,9 @@ pub(super) async fn run(
         Ok(Err(failure)) => return Outcome::failed(OutcomeKind::PolicyDenied, failure),
         Err(Stopped) => return lease_lost(),
     };
-    if watched.process.watched || !watched.changes.is_empty() {
+    // The audit lists what may have executed the work of others, also without its changes.
+    let is_foreign = watched.confined.as_ref().is_some_and(Confined::is_foreign);
+    if is_foreign || watched.process.watched || !watched.changes.is_empty() {
         let record = evidence(&argv, &watched, started);
         if context.recorder.record(record).await.is_err() {
             return lease_lost();

@@ -44,7 +44,8 @@ pub(crate) struct WatchedStart<'a> {
 pub(crate) enum Records<'a> {
     /// Always.
     All,
-    /// If others could write to the files: a person reads the changes before an approval.
+    /// If others could write to the files, and a person may be asked for an approval: the changes are shown before. The
+    /// others are found on disk, if an approval is added to the definition later.
     Confined(&'a Live<Option<Confined>>),
     /// Only those of protected paths.
     Protected,
@@ -56,11 +57,11 @@ impl<'a> Records<'a> {
         if all { Records::All } else { Records::Confined(confined) }
     }
 
-    fn now(self) -> bool {
+    fn now(self, workspace: &Workspace) -> bool {
         match self {
             Records::All => true,
             Records::Confined(confined) => {
-                confined.now().is_some_and(|confined| confined.is_foreign())
+                workspace.may_ask() && confined.now().is_some_and(|confined| confined.is_foreign())
             }
             Records::Protected => false,
         }
@@ -151,7 +152,7 @@ impl WatchedStart<'_> {
             if let (Origin::Author(_), None) = (origin, &confined) {
                 run_blocking(|| self.workspace.require_none_found())?;
             }
-            if !unprotected && (watches.files.is_some() || !self.records.now()) {
+            if !unprotected && (watches.files.is_some() || !self.records.now(self.workspace)) {
                 break (supervisor, confined);
             }
         };
@@ -185,7 +186,7 @@ impl WatchedStart<'_> {
     /// to repositories or not.
     async fn begin(&self, watches: &mut Watches, by_others: Option<bool>) {
         let protected = by_others.filter(|_| watches.protected.is_none());
-        let files = self.records.now() && watches.files.is_none();
+        let files = self.records.now(self.workspace) && watches.files.is_none();
         // The files are read on other threads meanwhile.
         let (files, protected) = tokio::join!(
             OptionFuture::from(files.then(|| WorkspaceWatch::begin(

@@ -35,6 +35,8 @@ pub struct Workspace {
     before: Option<StateBefore>,
     /// Rules for the index of the workspace.
     pub(super) index: Arc<IndexRules>,
+    /// Whether no person is asked to approve the changes of commands.
+    pub(super) is_unasked: bool,
 }
 
 #[derive(Debug)]
@@ -122,7 +124,8 @@ impl Workspace {
         let protected = self.roots.protected.elsewhere(&root.path);
         let ignore_files = self.roots.ignore_files.clone();
         let tree = Workspace::of(root, alias, Vec::new(), protected, ignore_files);
-        Ok(Workspace { states: self.states.clone(), index: self.index.clone(), ..tree })
+        let (states, index) = (self.states.clone(), self.index.clone());
+        Ok(Workspace { states, index, is_unasked: self.is_unasked, ..tree })
     }
 
     fn of(
@@ -137,7 +140,8 @@ impl Workspace {
         let tracked = Mutex::default();
         let roots =
             Roots { root, alias, read, protected, known, own_writes, ignore_files, tracked };
-        Workspace { roots: Arc::new(roots), states: None, before: None, index: Arc::default() }
+        let (states, before, index) = (None, None, Arc::default());
+        Workspace { roots: Arc::new(roots), states, before, index, is_unasked: false }
     }
 
     /// The same files for a step: what they were before it changes them is stored.

@@ -30,6 +30,20 @@ pub struct WorkspaceChanges {
     pub truncated: bool,
 }
 
+impl Workspace {
+    /// The same files for a run in which a person may be asked to approve what commands changed, or not.
+    #[must_use]
+    pub fn with_approvals(mut self, may_ask: bool) -> Workspace {
+        self.is_unasked = !may_ask;
+        self
+    }
+
+    /// Whether a person may be asked to approve what commands changed.
+    pub(crate) fn may_ask(&self) -> bool {
+        !self.is_unasked
+    }
+}
+
 impl WorkspaceWatch {
     /// Scans all files that the ignore rules leave. The clock tells which of them were just written.
     pub async fn begin(workspace: &Workspace, redactor: &Arc<Redactor>, clock: &Clock) -> Self {

@@ -4,7 +4,7 @@ use super::index::StepIndex;
 use super::{Dependency, Dependent, StepIx};
 use crate::definition::{
     AuthorSandbox, EscalationLimits, Execution, Isolation, LOCK_PATH, PinnedServer, Playbook,
-    Plugin, Specialist, Step, StepPhase, StepSandbox, WorkspaceMode,
+    Plugin, Specialist, Step, StepKind, StepPhase, StepSandbox, WorkspaceMode,
 };
 use crate::expression::{Reference, Strength};
 use crate::toolspec::{DELEGATE, ToolCatalog};
@@ -72,6 +72,12 @@ impl Plan {
             }
         }
         found.into_values().collect()
+    }
+
+    /// Whether a step of the plan or of a child run asks a person for an approval.
+    pub fn may_ask(&self) -> bool {
+        let mut steps = self.with_children().into_iter().flat_map(|plan| &plan.steps);
+        steps.any(|planned| matches!(planned.step.kind, StepKind::Approve(_)))
     }
 
     /// The plans of all child runs that this plan leads to, by the id of their definition.

@@ -187,6 +187,8 @@ pub(super) fn assemble(
     journal.prepare_to_write();
     let rules = index_rules(settings, &context.environment, &redactor);
     let workspace = workspace(context, settings, frozen)?.with_index_rules(rules);
+    // What a child run changed is shown before the approvals of the runs above.
+    let workspace = workspace.with_approvals(frozen.parent.is_some() || plan.may_ask());
     note_writers(context, frozen, plan)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
