@@ -60,6 +60,15 @@ fn a_failed_command_names_what_it_lacked_and_the_line_that_opens_it() {
         ("run: [cat, ../home/notes.txt]", vec!["hides `~/notes.txt`", "read: [~/notes.txt]"]),
         ("run: 'echo x > ~/data/new.txt'", vec!["hides `~/data`", "write: [~/data]"]),
         ("run: 'echo x > ~/new.txt'", vec!["cannot create `~/new.txt`"]),
+        ("run: 'echo x > ~/data/sub/new.txt'", vec!["hides `~/data`", "{write: [~/data]}"]),
+        ("run: 'touch ~/data/new.txt'", vec!["hides `~/data`", "{write: [~/data]}"]),
+        ("run: 'echo x >> ~/notes.txt'", vec!["hides `~/notes.txt`", "{write: [~/notes.txt]}"]),
+        ("run: 'cat ~/data/absent.txt'", vec!["hides `~/data`", "{read: [~/data]}"]),
+        ("run: 'cat ~/data/sub/absent.txt'", vec!["hides `~/data`", "{read: [~/data]}"]),
+        (
+            "run: 'cp ~/notes.txt ~/data/copy.txt'",
+            vec!["read: [~/data, ~/notes.txt]", "`write` in place of `read` if it creates"],
+        ),
         (
             "run: 'git commit -qm x --allow-empty'",
             vec!["only read `.git`", "`tool: git:commit`", "`sandbox: {write: [.git]}`"],
@@ -131,6 +140,8 @@ fn a_failure_for_other_reasons_names_nothing() {
         "run: 'echo see https://example.org/docs; exit 3'",
         "run: 'cat missing.txt'",
         "run: 'ls /usr/bin/missing'",
+        "run: 'cat ~/missing.txt'",
+        "run: 'echo wrong > /dev/stderr; exit 3'",
         "run: 'echo ${HOME}; exit 1'",
         "run: 'echo see unix:///var/run/docker.sock, https://example.org/ and home + /notes.txt; exit 1'",
     ] {
@@ -141,6 +152,24 @@ fn a_failure_for_other_reasons_names_nothing() {
             assert!(!text.contains(word), "{step}: {word}: {said:?}");
         }
     }
+}
+
+/// What a step of a child run lacked stands in the failure of the step that started it.
+#[test]
+fn a_failed_child_run_names_what_it_lacked_and_the_line_that_opens_it() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    let scratch = project("playbook: c");
+    let child =
+        "schema: kb.playbook/1\nid: c\nsteps: [{id: read, run: cat ~/notes.txt}]\n".to_owned();
+    scratch.write(".kb/playbooks/c.yml", &child);
+    let failed = run(&scratch, &RUN);
+    assert_eq!(failed.code, 1, "{failed:?}");
+    failed.says(&[
+        "step `read`: the sandbox hides `~/notes.txt`",
+        "`sandbox: {read: [~/notes.txt]}`",
+    ]);
 }
 
 /// What the settings open for all steps has the form of a step, and is opened.

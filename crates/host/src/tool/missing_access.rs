@@ -4,37 +4,29 @@
 //! only names the paths and hosts.
 
 use super::named_paths::NamedPaths;
+use super::printed_access::{PathUse, hosts, use_in, without_speaker};
 use crate::workspace::lexical;
 use kb_language::definition::NetworkAccess;
 use kb_process::{ProcessEnd, ProcessResult, Reach, Supervisor};
-use std::collections::BTreeSet;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// The number of paths that are compared with the sandbox.
 const PATHS: usize = 64;
 /// The number of paths and of hosts that a message names.
 const SHOWN: usize = 3;
-/// How programs print that the system denied access: the errors `EACCES`, `EPERM` and `EROFS`.
-const DENIED: [&str; 6] = [
-    "Permission denied",
-    "Operation not permitted",
-    "Read-only file system",
-    "EACCES",
-    "EPERM",
-    "EROFS",
-];
-
 /// What a failed command lacked.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct MissingAccess {
-    /// Paths that exist and that the sandbox hides.
-    read: BTreeSet<String>,
+    /// Paths that the sandbox hides, and whether they were to be written: those that exist, else the folders of paths that
+    /// do not.
+    hidden: BTreeMap<String, bool>,
+    /// Whether one of these is the folder of a path that may have been to be created.
+    may_create: bool,
     /// Paths that it could not write.
     write: BTreeSet<String>,
-    /// Folders that the sandbox hides, of paths that do not exist.
-    folders: BTreeSet<String>,
-    /// Paths that do not exist, in folders that exist for every process, without what is in them.
+    /// Paths that it was to create, in folders that exist for every process, without what is in them.
     absent: BTreeSet<String>,
     /// Those of [`MissingAccess::absent`] that belong in the private folder for temporary files.
     temporary: BTreeSet<String>,
@@ -89,19 +81,30 @@ impl MissingAccess {
         let mut missing = MissingAccess::default();
         let home = supervisor.base().get("HOME").map(PathBuf::from);
         let named = NamedPaths { cwd: ran.cwd, home: home.as_deref() };
-        let given = ran.argv.iter().flat_map(|word| named.of(word, false));
-        let given = given.map(|path| (path, false));
+        let script = || ran.argv.iter();
+        let redirected = script().flat_map(|word| named.written(word));
+        let redirected = redirected.filter(|path| !path.starts_with("/dev"));
+        let given = redirected.map(|path| (path, PathUse::Written));
+        let words = script().flat_map(|word| named.of(word, false));
+        let given = given.chain(words.map(|path| (path, PathUse::Named)));
         let printed = printed.iter().flat_map(|text| text.lines());
         let printed = printed.flat_map(|line| {
-            let denied = DENIED.iter().any(|message| line.contains(message));
+            let use_of_path = use_in(line);
             // In a line about a denied access, every word can be a path.
-            named.of(without_speaker(line), denied).into_iter().map(move |path| (path, denied))
+            let any = use_of_path != PathUse::Named;
+            let paths = named.of(without_speaker(line), any).into_iter();
+            paths.map(move |path| (path, use_of_path))
         });
-        let mut seen = BTreeSet::new();
-        let all = given.chain(printed).map(|(path, denied)| (lexical(&path), denied));
-        let all = all.filter(|(path, denied)| seen.insert((path.clone(), *denied)));
-        for (path, denied) in all.take(PATHS) {
-            missing.note_path(supervisor, ran.root, home.as_deref(), &path, denied);
+        let mut seen: BTreeMap<PathBuf, PathUse> = BTreeMap::new();
+        for (path, use_of_path) in given.chain(printed) {
+            let path = lexical(&path);
+            if seen.len() < PATHS || seen.contains_key(&path) {
+                let known = seen.entry(path).or_insert(use_of_path);
+                *known = use_of_path.max(*known);
+            }
+        }
+        for (path, use_of_path) in &seen {
+            missing.note_path(supervisor, (ran.root, home.as_deref()), path, *use_of_path);
         }
         let text = ran.argv.join(" ");
         let has = |all: [&str; 2]| all.iter().any(|words| text.contains(words));
@@ -113,34 +116,23 @@ impl MissingAccess {
     fn note_path(
         &mut self,
         supervisor: &Supervisor,
-        root: &Path,
-        home: Option<&Path>,
+        (root, home): (&Path, Option<&Path>),
         path: &Path,
-        denied: bool,
+        use_of_path: PathUse,
     ) {
         let exists = path.symlink_metadata().is_ok();
-        let in_folder = || path.parent().is_some_and(Path::is_dir);
+        let (denied, written) = (use_of_path != PathUse::Named, use_of_path == PathUse::Written);
         let shown = |path: &Path| shown(path, root, home);
         match supervisor.reach(path) {
             Reach::Nothing if is_socket(path) => drop(self.servers.insert(shown(path))),
             // A new entry of the root directory is a part of another word, as in `home + /notes.txt`.
             Reach::Nothing if !exists && path.parent() == Some(Path::new("/")) => {}
             Reach::Write => {}
-            Reach::Nothing if exists => drop(self.read.insert(shown(path))),
-            // It was to be created: what is missing outside too was not to be read.
-            Reach::Nothing if !exists && is_temporary(path) => {
-                self.temporary.insert(shown(path));
+            Reach::Nothing if exists => self.hide(shown(path), written),
+            Reach::Nothing if is_temporary(path) => {
+                self.temporary.extend(denied.then(|| shown(path)));
             }
-            Reach::Nothing if in_folder() => match path.parent() {
-                Some(folder) if supervisor.reach(folder) == Reach::Nothing => {
-                    self.folders.insert(shown(folder));
-                }
-                Some(_) | None => drop(self.absent.insert(shown(path))),
-            },
-            Reach::Nothing => {
-                let opened = supervisor.opened_in_vain(path);
-                self.unopened.extend(opened.map(|opened| shown(&opened)));
-            }
+            Reach::Nothing => self.note_absent(supervisor, path, use_of_path, &shown),
             Reach::Protected if denied => {
                 let git = path.strip_prefix(root).is_ok_and(|below| below.starts_with(".git"));
                 if git {
@@ -164,6 +156,33 @@ impl MissingAccess {
         }
     }
 
+    /// A path that does not exist, neither for the command nor outside: what opens it is the first folder above it that
+    /// exists, if the sandbox hides that.
+    fn note_absent(
+        &mut self,
+        supervisor: &Supervisor,
+        path: &Path,
+        use_of_path: PathUse,
+        shown: &dyn Fn(&Path) -> String,
+    ) {
+        if let Some(opened) = supervisor.opened_in_vain(path) {
+            self.unopened.insert(shown(&opened));
+            return;
+        }
+        let above = || path.ancestors().zip(path.ancestors().skip(1));
+        let Some((below, folder)) = above().find(|(_, folder)| folder.exists()) else { return };
+        if supervisor.reach(folder) == Reach::Nothing {
+            self.hide(shown(folder), use_of_path == PathUse::Written);
+            self.may_create |= use_of_path != PathUse::Written;
+        } else if use_of_path != PathUse::Named {
+            self.absent.insert(shown(below));
+        }
+    }
+
+    fn hide(&mut self, path: String, written: bool) {
+        *self.hidden.entry(path).or_default() |= written;
+    }
+
     fn note_network(&mut self, ran: &Ran<'_>, exited: &ProcessResult) {
         let texts = || ran.argv.iter().chain(texts(exited));
         let hosts: BTreeSet<String> = texts().flat_map(|text| hosts(text)).collect();
@@ -181,9 +200,8 @@ impl MissingAccess {
     /// What was missing, as the subject of a message; `None` if nothing is known.
     fn what(&self) -> Option<String> {
         let mut parts = Vec::new();
-        let hidden: BTreeSet<String> = self.read.union(&self.folders).cloned().collect();
-        if !hidden.is_empty() {
-            parts.push(format!("the sandbox hides {}", listed(&hidden)));
+        if !self.hidden.is_empty() {
+            parts.push(format!("the sandbox hides {}", listed(self.hidden.keys())));
         }
         if !self.write.is_empty() {
             parts.push(format!("the sandbox lets it only read {}", listed(&self.write)));
@@ -244,8 +262,12 @@ impl MissingAccess {
     /// The paths that it lacked, and the keys of `sandbox` that open them.
     pub(super) fn opening(&self) -> (Vec<String>, Vec<String>) {
         let (mut all, mut keys) = (Vec::new(), Vec::new());
-        let both = self.write.iter().chain(&self.folders).chain(&self.absent);
-        let lists = [("read", self.read.iter().collect()), ("write", both.collect::<Vec<_>>())];
+        let hidden = |written: bool| {
+            let paths = self.hidden.iter().filter(move |(_, found)| **found == written);
+            paths.map(|(path, _)| path)
+        };
+        let write = self.write.iter().chain(hidden(true)).chain(&self.absent);
+        let lists = [("read", hidden(false).collect()), ("write", write.collect::<Vec<_>>())];
         for (key, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
             all.extend(paths.iter().map(|path| (*path).clone()));
             let quoted = paths.into_iter().map(|path| plain(path));
@@ -263,7 +285,11 @@ impl MissingAccess {
         } else {
             ""
         };
-        Some(format!("{what}: {commit}write {line} in the step"))
+        let create = match self.may_create {
+            true => " (`write` in place of `read` if it creates a file there)",
+            false => "",
+        };
+        Some(format!("{what}: {commit}write {line} in the step{create}"))
     }
 
     /// The note for a specialist: what was missing, and the settings that open it.
@@ -294,26 +320,14 @@ impl MissingAccess {
 
     /// Whether it named a path that the sandbox hides, or does not let it write.
     fn needs_paths(&self) -> bool {
-        [&self.read, &self.write, &self.folders, &self.absent, &self.protected]
-            .iter()
-            .any(|one| !one.is_empty())
+        let named = [&self.write, &self.absent, &self.protected];
+        !self.hidden.is_empty() || named.iter().any(|one| !one.is_empty())
     }
 }
 
 /// What a command printed: the beginning and the end of each stream.
 fn texts(exited: &ProcessResult) -> [&String; 4] {
     [&exited.stderr, &exited.stderr_tail, &exited.stdout, &exited.stdout_tail]
-}
-
-/// The line of a message without the program that says it, as in `/bin/sh: 1: cannot create x`.
-fn without_speaker(line: &str) -> &str {
-    let Some((speaker, rest)) = line.split_once(": ") else { return line };
-    let is_program = Path::new(speaker).is_absolute() && is_executable_file(Path::new(speaker));
-    if is_program { rest } else { line }
-}
-
-fn is_executable_file(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether a path is a folder for temporary files of everybody.
@@ -354,43 +368,11 @@ fn plain(path: &str) -> String {
     if path.chars().all(is_plain) { path.to_owned() } else { format!("{path:?}") }
 }
 
-fn listed(all: &BTreeSet<String>) -> String {
-    let named: Vec<String> = all.iter().take(SHOWN).map(|one| format!("`{one}`")).collect();
-    match all.len().saturating_sub(SHOWN) {
+fn listed<'a>(all: impl IntoIterator<Item = &'a String>) -> String {
+    let mut all = all.into_iter();
+    let named: Vec<String> = all.by_ref().take(SHOWN).map(|one| format!("`{one}`")).collect();
+    match all.count() {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
-    }
-}
-
-/// The hosts of URLs, of remotes of git (`user@host:`), and the words after `host`, `hostname` and names of errors of
-/// resolvers.
-fn hosts(text: &str) -> Vec<String> {
-    let is_host = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
-    let start = |rest: &str| -> Option<String> {
-        let host: String = rest.chars().take_while(|c| is_host(*c)).collect();
-        let host = host.trim_matches(['.', '-']).to_owned();
-        (host.contains('.') || host == "localhost").then_some(host)
-    };
-    const BEFORE: [&str; 6] = ["://", "@", "host: ", "hostname ", "ENOTFOUND ", "EAI_AGAIN "];
-    let found = BEFORE.iter().flat_map(|before| {
-        text.match_indices(before)
-            .take(SHOWN * 4)
-            .filter_map(|(at, _)| start(&text[at + before.len()..]))
-    });
-    found.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_are_found_in_urls_remotes_and_messages() {
-        let of = |text: &str| hosts(text).join(" ");
-        assert_eq!(of("curl https://example.org/x"), "example.org");
-        assert_eq!(of("git@github.com:a/b.git"), "github.com");
-        assert_eq!(of("curl: (6) Could not resolve host: pypi.org"), "pypi.org");
-        assert_eq!(of("getaddrinfo EAI_AGAIN registry.npmjs.org"), "registry.npmjs.org");
-        assert_eq!(of("vite@5 main.rs"), "");
     }
 }

@@ -26,6 +26,7 @@ mod opened_paths;
 mod output_store;
 mod plugin_code;
 mod policy;
+mod printed_access;
 mod probe;
 mod process_launcher;
 mod process_trace;

@@ -12,6 +12,11 @@ static URL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s'"`<>|)\]},;]*"#).expect("the pattern is valid")
 });
 
+/// Where a script writes its output to a file, up to the name of the file: `> out`, `2>>out`, `>|out`.
+static REDIRECTION: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#">[>|]?\s*['"]?([^\s'"<>|&;()]+)"#).expect("the pattern is valid")
+});
+
 /// Finds paths in a text, for a process that starts in a working directory.
 pub(super) struct NamedPaths<'a> {
     pub(super) cwd: &'a Path,
@@ -29,6 +34,12 @@ impl NamedPaths<'_> {
         let words = text.split(separates).map(|word| word.trim_end_matches('.'));
         let words = words.filter(|word| !word.is_empty()).take(WORDS);
         words.filter_map(|word| self.path(word, any)).collect()
+    }
+
+    /// The paths that a script writes its output to.
+    pub(super) fn written(&self, script: &str) -> Vec<PathBuf> {
+        let targets = REDIRECTION.captures_iter(script).take(WORDS);
+        targets.filter_map(|found| self.path(found.get(1)?.as_str(), false)).collect()
     }
 
     fn path(&self, word: &str, any: bool) -> Option<PathBuf> {
@@ -66,6 +77,9 @@ mod tests {
         );
         assert_eq!(of("see https://example.org/docs, ../x and y", false), "/p/../x");
         assert_eq!(of("sh run.sh", true), "/p/sh /p/run.sh");
+        let written = named.written("cat ~/a > ~/b; x 2>>/c 2>&1 >|\"$HOME/d\" < /e");
+        let written: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        assert_eq!(written.join(" "), "/home/a/b /c /home/a/d");
         assert_eq!(attached_path("-I/p/include"), Some("/p/include"));
         assert_eq!(attached_path("/p"), None);
     }

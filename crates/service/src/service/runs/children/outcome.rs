@@ -108,18 +108,20 @@ impl Shared {
     /// The failure of a child run, with its first failed step.
     fn failure_of(&self, summary: &Summary, plan: &Arc<Plan>, status: RunStatus) -> Failure {
         let (run, id) = (&summary.run, &plan.playbook().id);
-        let reason = match &summary.failure {
-            Some(failure) => Some(format!("{} [{}]", failure.message, failure.code)),
-            None => self.first_failed_step(run, plan),
+        let (reason, help) = match &summary.failure {
+            Some(failure) => (Some(format!("{} [{}]", failure.message, failure.code)), None),
+            None => self.first_failed_step(run, plan).unzip(),
         };
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        let help = help.flatten().map(|help| format!("{help}. ")).unwrap_or_default();
         let what = if status == RunStatus::Cancelled { "was cancelled" } else { "failed" };
         let message = format!("child run `{run}` of `{id}` {what}{reason}");
         Failure::new(Code::CHILD_RUN_FAILED, message)
-            .help(format!("`kb run logs {run}` shows what happened"))
+            .help(format!("{help}`kb run logs {run}` shows what happened"))
     }
 
-    fn first_failed_step(&self, run: &RunId, plan: &Arc<Plan>) -> Option<String> {
+    /// What the first failed step says, and its help.
+    fn first_failed_step(&self, run: &RunId, plan: &Arc<Plan>) -> Option<(String, Option<String>)> {
         let events = self.journal.events(run, 0).ok()?;
         let rules = Rules { max_parallel: 1, undecided: self.undecided, ..Rules::default() };
         let state = Folded::of(plan, rules, &events).state;
@@ -128,10 +130,11 @@ impl Shared {
             .filter(|(_, instance)| instance.status == StepStatus::Failed && !instance.tolerated);
         let (ix, instance) = failed.min_by_key(|(_, instance)| instance.ended_at())?;
         let step = state.key(plan, ix);
-        Some(match instance.failure() {
-            Some(failure) => format!("step `{step}`: {} [{}]", failure.message, failure.code),
-            None => format!("step `{step}`"),
-        })
+        let Some(failure) = instance.failure() else {
+            return Some((format!("step `{step}`"), None));
+        };
+        let help = failure.help.as_ref().map(|help| format!("step `{step}`: {help}"));
+        Some((format!("step `{step}`: {} [{}]", failure.message, failure.code), help))
     }
 }
 
