@@ -97,6 +97,10 @@ fn step(planned: &PlannedStep) -> String {
     if let Some(causes) = service::ConfinedAhead::line(&planned.sandbox) {
         row("sandbox", &plain(&causes));
     }
+    for child in &planned.children {
+        let causes = service::ConfinedAhead::line(&child.sandbox).unwrap_or_default();
+        row("sandbox", &plain(&format!("{}: {causes}", child.step)));
+    }
     if !planned.checks.is_empty() {
         row("gate", &plain(&planned.checks.join(", ")));
     }

@@ -51,8 +51,11 @@ fn sandboxed(project: &Project, ids: &[String]) -> Result<String, service::Servi
     let mut table = Table::bare();
     for id in ids.iter().filter(|id| project.script_at(id).is_none()) {
         for step in service::show_playbook(project, id)?.steps {
-            if let Some(causes) = service::ConfinedAhead::line(&step.sandbox) {
-                table.row(["", &step.id, "in the sandbox:", &causes]);
+            let children = step.children.iter().map(|child| (&child.step, &child.sandbox));
+            for (step, causes) in std::iter::once((&step.id, &step.sandbox)).chain(children) {
+                if let Some(causes) = service::ConfinedAhead::line(causes) {
+                    table.row(["", step, "in the sandbox:", &causes]);
+                }
             }
         }
     }

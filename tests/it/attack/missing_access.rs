@@ -172,6 +172,51 @@ fn a_failed_child_run_names_what_it_lacked_and_the_line_that_opens_it() {
     ]);
 }
 
+/// `validate` and `graph` name the steps of child runs that will be confined, and what these will lack.
+#[test]
+fn validate_names_the_confined_steps_of_child_runs() {
+    let scratch = project("playbook: c, with: {text: '{{work.output.summary}}'}");
+    let child = "schema: kb.playbook/1
+id: c
+params: [{name: text, default: x}]
+steps:
+  - {id: push, run: git push}
+  - {id: ok, dependsOn: push, approve: Go on?}
+  - {id: released, dependsOn: ok, run: git push}
+  - {id: below, dependsOn: push, playbook: d}
+  - {id: reads, dependsOn: [released, below], run: [echo, '{{text}}']}
+";
+    scratch.write(".kb/playbooks/c.yml", child);
+    let below = "schema: kb.playbook/1
+id: d
+steps:
+  - {id: tag, run: git tag v1}
+  - {id: trusted, sandbox: never, run: git push}
+";
+    scratch.write(".kb/playbooks/d.yml", below);
+    let found = run(&scratch, &["playbook", "validate", "p"]).code(0);
+    for said in [
+        "`later/push` needs what the sandbox lacks: `git push` (once work has started)",
+        "`sandbox: {network: open}`",
+        ".kb/playbooks/c.yml:5",
+        "`later/below/tag` needs what the sandbox lacks: `git tag` (once work has started)",
+        ".kb/playbooks/d.yml:4",
+    ] {
+        assert!(found.err.contains(said), "{said}: {found:?}");
+    }
+    let graph = run(&scratch, &["playbook", "graph", "p"]).code(0).out;
+    for text in [&found.out, &graph] {
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("later/")).collect();
+        let steps: Vec<&str> =
+            lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(steps, ["later/push", "later/below/tag", "later/reads"], "{text}");
+        assert!(lines[2].contains("it reads the foreign value of text"), "{text}");
+    }
+    // What the child alone says.
+    let alone = run(&scratch, &["playbook", "validate", "c"]).code(0);
+    assert!(!alone.err.contains("KB0421"), "{alone:?}");
+}
+
 /// What the settings open for all steps has the form of a step, and is opened.
 #[test]
 fn the_settings_open_for_all_steps_what_a_step_can_open() {

@@ -48,10 +48,8 @@ steps:
   - {id: still, dependsOn: read, run: 'echo $V', env: {V: '{{make.output}}'}}
 ",
     );
-    let once =
-        |step: &str| ConfinedAhead::Once(plan.step(plan.find(step).unwrap()).step.id.clone());
-    let output =
-        |step: &str| ConfinedAhead::Output(plan.step(plan.find(step).unwrap()).step.id.clone());
+    let once = |step: &str| ConfinedAhead::Once(step.into());
+    let output = |step: &str| ConfinedAhead::Output(step.into());
     let (hooked, words) = (once("hooked"), once("words"));
     let (reads, write) = (once("reads"), once("write"));
     let all = plan.confined_ahead();
@@ -133,9 +131,8 @@ fn of_many_writers_the_first_are_named() {
     }
     let plan = plan_of(&text);
     let all = plan.confined_ahead();
-    let id = |at: usize| plan.step(plan.find(&format!("s{at}")).unwrap()).step.id.clone();
     let once = |from: usize| -> Vec<ConfinedAhead> {
-        (from..from + 20).map(|at| ConfinedAhead::Once(id(at))).collect()
+        (from..from + 20).map(|at| ConfinedAhead::Once(format!("s{at}").into())).collect()
     };
     assert_eq!(all[70], once(0));
     // The approval releases what was before it.

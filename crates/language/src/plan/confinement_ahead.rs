@@ -1,26 +1,90 @@
-//! Which steps of a plan will run their commands in the sandbox, as far as the definition says.
+//! Which steps of a plan, and of the child runs that it starts, will run their commands in the sandbox, as far as the
+//! definitions say.
 
 use super::confined::{Confined, Facts, ForeignValue, Touched};
 use super::writers::WRITERS;
 use super::{Plan, PlanStep, StepIx};
-use crate::definition::{AuthorSandbox, TriggerSource};
-use kb_base::value::StepId;
+use crate::definition::{AuthorSandbox, NetworkAccess, StepKind, StepSandbox, TriggerSource};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Why the commands of a step will run in the sandbox.
+/// The number of child runs that are followed: a few definitions that start each other twice lead to thousands.
+const CHILDREN: usize = 256;
+
+/// Why the commands of a step will run in the sandbox. A step is named as in [`ConfinedStep::path`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ConfinedAhead {
     /// From the start of the run: the step says so.
     FromStart,
     /// Once this step has started.
-    Once(StepId),
+    Once(Box<str>),
     /// They read the output of this step.
-    Output(StepId),
+    Output(Box<str>),
     /// In a run that a trigger started: they read this parameter, which the payload fills.
     Triggered(Box<str>),
+    /// In a child run: they read this parameter, and the step that starts it passes a foreign value.
+    Given(Box<str>),
+}
+
+/// A step whose commands will run in the sandbox.
+#[derive(Debug)]
+pub struct ConfinedStep<'p> {
+    /// The plan of the step: the one that was asked, or that of a child run.
+    pub plan: &'p Plan,
+    /// The step in it.
+    pub ix: StepIx,
+    /// Its id, after those of the steps that start the child run, as in `deploy/push`.
+    pub path: String,
+    /// What confines its commands; never empty.
+    pub causes: Vec<ConfinedAhead>,
+    /// The network that its commands can use.
+    pub network: NetworkAccess,
+}
+
+impl<'p> ConfinedStep<'p> {
+    /// The step.
+    pub fn planned(&self) -> &'p PlanStep {
+        self.plan.step(self.ix)
+    }
+}
+
+/// A step, and those of the child runs that it starts, as far as their commands will run in the sandbox.
+#[derive(Debug, Default)]
+pub struct ConfinedSteps<'p> {
+    /// The step itself.
+    pub own: Option<ConfinedStep<'p>>,
+    /// The steps of its child runs, and of all runs below them.
+    pub children: Vec<ConfinedStep<'p>>,
+}
+
+/// What is known when a run of a plan starts.
+#[derive(Default)]
+struct Before {
+    /// The path of the step that starts it, with a slash at the end; empty for the first run.
+    path: String,
+    /// The steps above that could write to the files, and the network that they open for what follows.
+    writers: Writers,
+    /// If a person started the first run.
+    by_hand: Facts,
+    /// If a trigger started it.
+    triggered: Facts,
+}
+
+#[derive(Default, Clone)]
+struct Writers {
+    first: Option<Touched>,
+    once: Vec<ConfinedAhead>,
+}
+
+/// What the definitions say about a step.
+#[derive(Default)]
+struct Ahead {
+    causes: Vec<ConfinedAhead>,
+    network: NetworkAccess,
+    /// For its child run.
+    child: Option<Before>,
 }
 
 impl Plan {
@@ -29,34 +93,114 @@ impl Plan {
     /// [`Facts::confined`]. What a run that this one continues, or its parent, knows is not part of it. Of each step, at
     /// most 20 steps that could write before it are named.
     pub fn confined_ahead(&self) -> Vec<Vec<ConfinedAhead>> {
-        let mut causes = vec![Vec::new(); self.steps().len()];
-        let mut by_hand = Facts::default();
-        let mut triggered = Facts { foreign_params: self.filled_by_payloads(), ..Facts::default() };
-        let mut once = self.writers_before(&self.writers(&triggered).steps);
+        self.ahead(&self.before_first()).into_iter().map(|ahead| ahead.causes).collect()
+    }
+
+    /// The same with the steps of child runs, by [`StepIx`].
+    pub fn confined_steps(&self) -> Vec<ConfinedSteps<'_>> {
+        self.confined_below(&self.before_first(), &mut 0)
+    }
+
+    fn confined_below(&self, before: &Before, followed: &mut usize) -> Vec<ConfinedSteps<'_>> {
+        let mut all = Vec::with_capacity(self.steps().len());
+        for ((ix, planned), ahead) in self.iter().zip(self.ahead(before)) {
+            let Ahead { causes, network, child } = ahead;
+            let path = format!("{}{}", before.path, planned.step.id);
+            let own = ConfinedStep { plan: self, ix, path, causes, network };
+            let own = Some(own).filter(|own| !own.causes.is_empty());
+            let below = planned.child().zip(child).filter(|_| *followed < CHILDREN);
+            let children = below.map(|(plan, before)| {
+                *followed += 1;
+                let steps = plan.confined_below(&before, followed).into_iter();
+                steps.flat_map(|step| step.own.into_iter().chain(step.children)).collect()
+            });
+            all.push(ConfinedSteps { own, children: children.unwrap_or_default() });
+        }
+        all
+    }
+
+    fn before_first(&self) -> Before {
+        let triggered = Facts { foreign_params: self.filled_by_payloads(), ..Facts::default() };
+        Before { triggered, ..Before::default() }
+    }
+
+    fn ahead(&self, before: &Before) -> Vec<Ahead> {
+        let mut all: Vec<Ahead> = self.steps().iter().map(|_| Ahead::default()).collect();
+        let (mut by_hand, mut triggered) = (before.by_hand.clone(), before.triggered.clone());
+        let own = self.writers_before(&self.writers(&triggered).steps);
+        let released = self.released();
         for &ix in self.order() {
             let planned = self.step(ix);
             // A later pass of a loop reads what an earlier one left.
             let facts = [&mut by_hand, &mut triggered];
             facts.into_iter().for_each(|facts| facts.note_output(self, planned));
+            let StepSandbox { when, opening } = self.sandbox_of(planned);
+            let writers = match when {
+                AuthorSandbox::Auto if planned.specialist.is_none() => {
+                    let above = Some(&before.writers).filter(|_| !released[ix.at()]);
+                    self.writers_of(above, &own[ix.at()], &before.path)
+                }
+                AuthorSandbox::Auto | AuthorSandbox::Always | AuthorSandbox::Never => {
+                    Writers::default()
+                }
+            };
+            let ahead = &mut all[ix.at()];
+            if planned.child().is_some() {
+                ahead.child = Some(Before {
+                    path: format!("{}{}/", before.path, planned.step.id),
+                    writers: writers.clone(),
+                    by_hand: by_hand.of_child(self, planned),
+                    triggered: triggered.of_child(self, planned),
+                });
+            }
+            let touched = writers.first.clone();
             if planned.specialist.is_none() && planned.step.starts_commands() {
-                let once = std::mem::take(&mut once[ix.at()]);
-                causes[ix.at()] = self.causes(ix, &by_hand, &triggered, once);
+                ahead.network = touched.as_ref().map_or(opening.network, |found| found.network);
+                ahead.causes = self.causes(ix, (&by_hand, &triggered), writers, &before.path);
             }
             for facts in [&mut by_hand, &mut triggered] {
-                facts.touched = causes[ix.at()].iter().find_map(ConfinedAhead::touched);
+                facts.touched = touched.clone();
                 facts.note_output(self, planned);
                 facts.touched = None;
             }
         }
-        causes
+        all
+    }
+
+    /// The steps that could write before a step: those above, and some of its plan.
+    fn writers_of(&self, above: Option<&Writers>, own: &[StepIx], path: &str) -> Writers {
+        let mut writers = above.cloned().unwrap_or_default();
+        for &ix in own {
+            let PlanStep { step, specialist, .. } = self.step(ix);
+            let network = specialist.as_ref().map_or(NetworkAccess::default(), |own| own.network);
+            let touched = writers
+                .first
+                .get_or_insert_with(|| Touched { network, ..Touched::by(step.id.clone()) });
+            touched.network = touched.network.wider(network);
+            writers.once.push(ConfinedAhead::Once(format!("{path}{}", step.id).into()));
+        }
+        writers.once.truncate(WRITERS);
+        writers
+    }
+
+    /// For each step whether an approval before it releases what was written before the run.
+    fn released(&self) -> Vec<bool> {
+        let mut released = vec![false; self.steps().len()];
+        for &ix in self.order() {
+            released[ix.at()] = self.dependencies(ix).any(|dependency| {
+                let step = &self.step(dependency.on).step;
+                released[dependency.on.at()] || matches!(step.kind, StepKind::Approve(_))
+            });
+        }
+        released
     }
 
     fn causes(
         &self,
         ix: StepIx,
-        by_hand: &Facts,
-        triggered: &Facts,
-        once: Vec<StepIx>,
+        (by_hand, triggered): (&Facts, &Facts),
+        writers: Writers,
+        path: &str,
     ) -> Vec<ConfinedAhead> {
         let planned = self.step(ix);
         match self.sandbox_of(planned).when {
@@ -65,10 +209,13 @@ impl Plan {
             AuthorSandbox::Auto => {}
         }
         let value = |facts: &Facts| match facts.confined(self, planned) {
-            Some(Confined::Value(ForeignValue::Output(step))) => Some(ConfinedAhead::Output(step)),
-            Some(Confined::Value(ForeignValue::Param(name))) => {
+            Some(Confined::Value(ForeignValue::Output(step))) => {
+                Some(ConfinedAhead::Output(format!("{path}{step}").into()))
+            }
+            Some(Confined::Value(ForeignValue::Param(name))) if path.is_empty() => {
                 Some(ConfinedAhead::Triggered(name))
             }
+            Some(Confined::Value(ForeignValue::Param(name))) => Some(ConfinedAhead::Given(name)),
             // Which secrets are foreign is known when a run starts.
             Some(
                 Confined::Always { .. }
@@ -77,11 +224,8 @@ impl Plan {
             )
             | None => None,
         };
-        let mut causes: Vec<ConfinedAhead> =
-            value(by_hand).or_else(|| value(triggered)).into_iter().collect();
-        causes
-            .extend(once.into_iter().map(|ix| ConfinedAhead::Once(self.step(ix).step.id.clone())));
-        causes
+        let value = value(by_hand).or_else(|| value(triggered));
+        value.into_iter().chain(writers.once).collect()
     }
 
     /// The parameters that a payload other than that of a schedule fills.
@@ -100,6 +244,7 @@ impl fmt::Display for ConfinedAhead {
             ConfinedAhead::Once(step) => write!(f, "once {step} has started"),
             ConfinedAhead::Output(step) => write!(f, "it reads the output of {step}"),
             ConfinedAhead::Triggered(param) => write!(f, "it reads {param} of a trigger"),
+            ConfinedAhead::Given(param) => write!(f, "it reads the foreign value of {param}"),
         }
     }
 }
@@ -116,12 +261,6 @@ impl ConfinedAhead {
             more => format!(" and {more} more"),
         };
         (!causes.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
-    }
-
-    /// The step that could write before.
-    fn touched(&self) -> Option<Touched> {
-        let ConfinedAhead::Once(step) = self else { return None };
-        Some(Touched::by(step.clone()))
     }
 }
 

@@ -27,6 +27,6 @@ mod writers;
 
 pub use children::MAX_CHILD_DEPTH;
 pub use confined::{Confined, Facts, ForeignValue, Touched};
-pub use confinement_ahead::ConfinedAhead;
+pub use confinement_ahead::{ConfinedAhead, ConfinedStep, ConfinedSteps};
 pub use dag::{Plan, PlanStep};
 pub use step::{Dependency, Dependent, StepIx};

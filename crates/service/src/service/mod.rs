@@ -130,7 +130,9 @@ pub use params::{Ask, ParamQuestion, params_schema};
 pub use plan_view::{
     CostRange, Edge, PlanModels, PlanView, PlannedStep, Prompt, TimeRange, plan_models, plan_view,
 };
-pub use playbooks::{DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook};
+pub use playbooks::{
+    ConfinedChild, DefinitionSheet, GraphFormat, StepLine, graph, list_playbooks, show_playbook,
+};
 pub use plugins::{PluginTest, PluginView, broken_plugins, list_plugins, show_plugin, test_plugin};
 pub use project::{BrokenFile, Project};
 pub use project_files::ProjectFiles;

@@ -1,6 +1,7 @@
 //! The plan of a run before it starts: order, dependencies, prompts, models, tools and cost.
 
 use super::params::Ask;
+use super::playbooks::{ConfinedChild, confined};
 use super::start_request::{StartRequest, resolve};
 use super::{Project, ServiceError};
 use kb_base::value::{Json, JsonMap};
@@ -73,6 +74,9 @@ pub struct PlannedStep {
     /// Why its commands will run in the sandbox.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sandbox: Vec<ConfinedAhead>,
+    /// The steps of its child runs whose commands will run in the sandbox.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ConfinedChild>,
     /// Checks of its gate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<&'static str>,
@@ -152,10 +156,11 @@ pub fn plan_view(
     }
     let scope = ParamScope { params: Arc::new(Json::Object(params.clone())) };
     let may_skip = may_skip(&plan);
-    let mut sandbox = plan.confined_ahead();
-    let mut step = |ix: &StepIx| PlannedStep {
-        sandbox: std::mem::take(&mut sandbox[ix.at()]),
-        ..step(&plan, *ix, may_skip[ix.at()], &tiers, &scope)
+    let mut confined = confined(&plan);
+    let mut step = |ix: &StepIx| {
+        let (sandbox, children) = std::mem::take(&mut confined[ix.at()]);
+        let planned = step(&plan, *ix, may_skip[ix.at()], &tiers, &scope);
+        PlannedStep { sandbox, children, ..planned }
     };
     let steps = plan.order().iter().map(&mut step).collect();
     let chain = plan.critical_path(|_| 1);
@@ -193,6 +198,7 @@ fn step(plan: &Plan, ix: StepIx, may_skip: bool, tiers: &Tiers, scope: &ParamSco
         model: specialist.map(|s| model(s, tiers)),
         tools: specialist.map(tools).unwrap_or_default(),
         sandbox: Vec::new(),
+        children: Vec::new(),
         checks: step.checks().iter().map(Check::name).collect(),
     }
 }

@@ -4,7 +4,8 @@ use super::{Project, ServiceError, field_limits, params_schema};
 use kb_base::value::json_text;
 use kb_core::wire::DefinitionView;
 use kb_language::definition::{Step, StepPhase};
-use kb_language::plan::{ConfinedAhead, Plan, graph as drawing};
+use kb_language::plan::{ConfinedAhead, ConfinedStep, ConfinedSteps, Plan, graph as drawing};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A definition for display.
@@ -33,6 +34,27 @@ pub struct StepLine {
     pub finally: bool,
     /// Why its commands will run in the sandbox; empty if they are free, or there is no plan.
     pub sandbox: Vec<ConfinedAhead>,
+    /// The steps of its child runs whose commands will run in the sandbox.
+    pub children: Vec<ConfinedChild>,
+}
+
+/// A step of a child run whose commands will run in the sandbox.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConfinedChild {
+    /// Its id, after those of the steps that start the child run, as in `deploy/push`.
+    pub step: String,
+    /// What confines its commands.
+    pub sandbox: Vec<ConfinedAhead>,
+}
+
+/// Of each step of a plan, why its commands will run in the sandbox, and which of those of its child runs will.
+pub(super) fn confined(plan: &Plan) -> Vec<(Vec<ConfinedAhead>, Vec<ConfinedChild>)> {
+    let of_step = |ConfinedSteps { own, children }: ConfinedSteps<'_>| {
+        let child =
+            |step: ConfinedStep<'_>| ConfinedChild { step: step.path, sandbox: step.causes };
+        (own.map(|own| own.causes).unwrap_or_default(), children.into_iter().map(child).collect())
+    };
+    plan.confined_steps().into_iter().map(of_step).collect()
 }
 
 /// Output format of a graph.
@@ -60,10 +82,10 @@ pub fn show_playbook(project: &Project, id: &str) -> Result<DefinitionSheet, Ser
     let steps = playbook.steps.iter().chain(&playbook.finally);
     let mut lines: Vec<StepLine> = steps.map(|step| line(step, plan.as_deref())).collect();
     if let Some(plan) = &plan {
-        let mut causes = plan.confined_ahead();
+        let mut found = confined(plan);
         for line in &mut lines {
             if let Some(ix) = plan.find(&line.id) {
-                line.sandbox = std::mem::take(&mut causes[ix.at()]);
+                (line.sandbox, line.children) = std::mem::take(&mut found[ix.at()]);
             }
         }
     }
@@ -108,5 +130,6 @@ fn line(step: &Step, plan: Option<&Plan>) -> StepLine {
         condition: step.condition.as_ref().map(|c| c.source().to_owned()),
         finally: step.phase == StepPhase::Finally,
         sandbox: Vec::new(),
+        children: Vec::new(),
     }
 }

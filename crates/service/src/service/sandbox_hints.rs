@@ -7,29 +7,30 @@ use kb_core::verify::{SandboxNeed, commands_of, sandbox_needs};
 use kb_host::tool::{ProcessLauncher, lacked_paths, missing_paths};
 use kb_language::definition::{Check, NetworkAccess, RunCommand, SandboxOpening, StepKind};
 use kb_language::expression::{Template, ValueTemplate};
-use kb_language::plan::{ConfinedAhead, Plan, PlanStep};
+use kb_language::plan::{ConfinedAhead, ConfinedStep, Plan, PlanStep};
 use std::collections::BTreeMap;
 
-/// One hint for each step that needs something, and one for each that opens what does not exist.
+/// One hint for each step that needs something, and one for each that opens what does not exist; also for the steps of
+/// child runs.
 pub(super) fn sandbox_hints(project: &Project, plan: &Plan) -> Vec<Diagnostic> {
-    let confined = plan.confined_ahead();
-    let steps: Vec<_> = plan.iter().filter(|(ix, _)| !confined[ix.at()].is_empty()).collect();
-    if steps.is_empty() {
+    let steps = plan.confined_steps().into_iter();
+    let mut steps = steps.flat_map(|found| found.own.into_iter().chain(found.children)).peekable();
+    if steps.peek().is_none() {
         return Vec::new();
     }
     let (settings, opened) = (&project.catalog.settings, project.catalog.opened());
     let processes = project.context.processes(settings, &opened).ok();
-    let hints = steps.into_iter().flat_map(|(ix, planned)| {
-        let opening = plan.sandbox_of(planned).opening;
-        let step = Confined { planned, opening: &opening, processes: processes.as_ref() };
-        [step.unopened(), step.hint(plan, &confined[ix.at()])]
+    let hints = steps.flat_map(|step| {
+        let opening = step.plan.sandbox_of(step.planned()).opening;
+        let step = Confined { step, opening: &opening, processes: processes.as_ref() };
+        [step.unopened(), step.hint()]
     });
     hints.flatten().collect()
 }
 
 /// A step whose commands will run in the sandbox.
 struct Confined<'a> {
-    planned: &'a PlanStep,
+    step: ConfinedStep<'a>,
     opening: &'a SandboxOpening,
     processes: Option<&'a ProcessLauncher>,
 }
@@ -40,20 +41,16 @@ impl Confined<'_> {
         let named = self.opening.read.iter().chain(&self.opening.write);
         let missing = missing_paths(self.processes?, named);
         let path = missing.first()?;
-        let step = &self.planned.step;
-        let message =
-            format!("`{}` opens `{path}`, which does not exist: nothing is opened", step.id);
+        let name = &self.step.path;
+        let message = format!("`{name}` opens `{path}`, which does not exist: nothing is opened");
         let help = "create it before the run, or name a path that exists";
-        Some(Diagnostic::info(Code::SANDBOX_NEED, step.span, message).help(help))
+        let span = self.step.planned().step.span;
+        Some(Diagnostic::info(Code::SANDBOX_NEED, span, message).help(help))
     }
 
-    fn hint(&self, plan: &Plan, causes: &[ConfinedAhead]) -> Option<Diagnostic> {
-        let (planned, opening) = (self.planned, self.opening);
-        let network = causes.iter().map(|cause| match cause {
-            ConfinedAhead::Once(step) => network_of(plan, step.as_str()),
-            _ => opening.network,
-        });
-        let has_network = network.into_iter().any(|network| network == NetworkAccess::Open);
+    fn hint(&self) -> Option<Diagnostic> {
+        let (planned, opening) = (self.step.planned(), self.opening);
+        let has_network = self.step.network == NetworkAccess::Open;
         let mut missing: BTreeMap<SandboxNeed, String> = BTreeMap::new();
         let commands = commands(planned);
         for (need, words) in commands.iter().flat_map(|argv| sandbox_needs(argv)) {
@@ -74,11 +71,11 @@ impl Confined<'_> {
         if words.is_empty() {
             return None;
         }
-        let step = &planned.step;
-        let why = ConfinedAhead::line(causes).unwrap_or_default();
-        let message =
-            format!("`{}` needs what the sandbox lacks: {} ({why})", step.id, words.join(", "));
-        Some(Diagnostic::info(Code::SANDBOX_NEED, step.span, message).help(help(&missing, keys)))
+        let why = ConfinedAhead::line(&self.step.causes).unwrap_or_default();
+        let (name, words) = (&self.step.path, words.join(", "));
+        let message = format!("`{name}` needs what the sandbox lacks: {words} ({why})");
+        let found = Diagnostic::info(Code::SANDBOX_NEED, planned.step.span, message);
+        Some(found.help(help(&missing, keys)))
     }
 }
 
@@ -101,12 +98,6 @@ fn help(missing: &BTreeMap<SandboxNeed, String>, paths: Vec<String>) -> String {
         }
         _ => line,
     }
-}
-
-/// The network of the commands after a step.
-fn network_of(plan: &Plan, step: &str) -> NetworkAccess {
-    let specialist = plan.find(step).and_then(|ix| plan.step(ix).specialist.as_ref());
-    specialist.map_or(NetworkAccess::default(), |specialist| specialist.network)
 }
 
 /// The commands that a step starts, with a word for each placeholder.

@@ -1,23 +1,31 @@
 //! Drawing for programs.
 
-use crate::plan::Plan;
+use crate::plan::{ConfinedStep, ConfinedSteps, Plan};
 use kb_base::value::Json;
 use serde_json::json;
 
-/// `{"nodes": [{id, kind, label, finally, sandbox}], "edges": [{from, to, strength}]}`. Edges point from a step to the
-/// steps that depend on it; a step with `finally` runs after all others; `sandbox` has the reasons why its commands will
-/// run in the sandbox.
+/// `{"nodes": [{id, kind, label, finally, sandbox, children}], "edges": [{from, to, strength}]}`. Edges point from a step
+/// to the steps that depend on it; a step with `finally` runs after all others; `sandbox` has the reasons why its commands
+/// will run in the sandbox, and `children` the same for steps of child runs.
 pub fn json(plan: &Plan) -> Json {
     let id = |ix| plan.step(ix).step.id.as_str();
-    let sandbox = plan.confined_ahead();
+    let confined = plan.confined_steps();
     let nodes: Vec<Json> = plan
         .iter()
         .map(|(ix, step)| {
             let label = step.step.details().name.as_deref().unwrap_or(step.step.id.as_str());
-            json!({
+            let ConfinedSteps { own, children } = &confined[ix.at()];
+            let below =
+                |found: &ConfinedStep<'_>| json!({"step": found.path, "sandbox": found.causes});
+            let mut node = json!({
                 "id": step.step.id.as_str(), "kind": step.step.kind.name(), "label": label,
-                "finally": step.is_finally(), "sandbox": sandbox[ix.at()],
-            })
+                "finally": step.is_finally(),
+                "sandbox": own.as_ref().map_or(&[][..], |own| &own.causes),
+            });
+            if !children.is_empty() {
+                node["children"] = children.iter().map(below).collect();
+            }
+            node
         })
         .collect();
     let edges: Vec<Json> = plan

@@ -3,7 +3,7 @@
 use super::label::{items, kind_and_worker};
 use crate::definition::{OnError, RunIf};
 use crate::expression::Strength;
-use crate::plan::{ConfinedAhead, Plan, PlanStep, StepIx};
+use crate::plan::{ConfinedAhead, ConfinedStep, ConfinedSteps, Plan, PlanStep, StepIx};
 use kb_base::value::one_line;
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub fn text(plan: &Plan) -> String {
     let playbook = plan.playbook();
     let mut out = heading(plan);
     let widths = Widths::of(plan);
-    let sandbox = plan.confined_ahead();
+    let confined = plan.confined_steps();
     let mut in_finally = false;
     for level in plan.levels() {
         if !in_finally && level.first().is_some_and(|&ix| plan.step(ix).is_finally()) {
@@ -21,12 +21,13 @@ pub fn text(plan: &Plan) -> String {
             out.push_str("\nfinally, however the others end\n");
         }
         for (i, &ix) in level.iter().enumerate() {
-            let line = format!(
-                "{} {}",
-                bracket(i, level.len()),
-                line(plan, ix, &widths, &sandbox[ix.at()])
-            );
+            let ConfinedSteps { own, children } = &confined[ix.at()];
+            let line = line(plan, ix, &widths, own.as_ref());
+            let line = format!("{} {line}", bracket(i, level.len()));
             let _ = writeln!(out, "  {}", line.trim_end());
+            for child in children {
+                let _ = writeln!(out, "      {}  {}", child.path, in_sandbox(child));
+            }
         }
     }
     if !playbook.outputs.is_empty() {
@@ -75,12 +76,15 @@ impl Widths {
     }
 }
 
-fn line(plan: &Plan, ix: StepIx, widths: &Widths, sandbox: &[ConfinedAhead]) -> String {
+fn in_sandbox(step: &ConfinedStep<'_>) -> String {
+    format!("sandbox: {}", ConfinedAhead::line(&step.causes).unwrap_or_default())
+}
+
+fn line(plan: &Plan, ix: StepIx, widths: &Widths, sandbox: Option<&ConfinedStep<'_>>) -> String {
     let step = plan.step(ix);
     let (id, kind) = (step.step.id.as_str(), kind_and_worker(step));
     let mut line = format!("{id:<0$}  {kind:<1$}", widths.id, widths.kind);
-    let sandbox = ConfinedAhead::line(sandbox).map(|causes| format!("sandbox: {causes}"));
-    for note in notes(plan, ix).into_iter().chain(sandbox) {
+    for note in notes(plan, ix).into_iter().chain(sandbox.map(in_sandbox)) {
         line.push_str("  ");
         line.push_str(&note);
     }

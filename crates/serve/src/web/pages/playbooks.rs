@@ -73,9 +73,13 @@ pub(in crate::web) fn playbook(call: &Call) -> Result<String, Problem> {
         let steps = sheet.steps.iter().map(|step| {
             let after = step.after.join(", ");
             let model = models.models.get(&step.id);
+            let child = |child: &service::ConfinedChild| {
+                json!({"step": child.step, "sandbox": service::ConfinedAhead::line(&child.sandbox)})
+            };
             json!({
                 "id": step.id, "what": short(&step.what, 200), "after": after,
                 "finally": step.finally, "model": model, "sandbox": service::ConfinedAhead::line(&step.sandbox),
+                "children": step.children.iter().map(child).collect::<Vec<_>>(),
             })
         });
         let query = call.query_of(&project);
