@@ -5,6 +5,7 @@ use super::claim_entry::{
     renames, without_notes,
 };
 use super::claim_kind::ClaimKind;
+use super::claimed_digest::ClaimedDigest;
 use super::keys::{entries, field, is_key, is_neutral, sources, words};
 use super::normalized_path::{normalized, normalized_exact};
 use super::observation::ObservationQuery;
@@ -12,6 +13,18 @@ use super::statement::{Act, Meaning, Sentence, is_path, means};
 use super::{call_claim, command_claim};
 use kb_base::value::{Digest, Json};
 use std::collections::BTreeSet;
+
+/// Keys of an entry with the SHA-256 of the content.
+const DIGESTS: [&str; 8] = [
+    "contenthash",
+    "sha256",
+    "hash",
+    "digest",
+    "checksum",
+    "contentsha256",
+    "sha256sum",
+    "filehash",
+];
 
 /// A statement of an output about one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +40,8 @@ pub(super) struct Claim {
     pub(super) denied: bool,
     /// The kind that its entry names, such as `edit`.
     pub(super) named: Option<ClaimKind>,
-    /// Claimed SHA-256 of the content, in hexadecimal digits.
-    pub(super) hash: Option<String>,
+    /// Claimed digest of the content.
+    pub(super) hash: Option<ClaimedDigest>,
     /// A text that the file is claimed to contain, with its indentation.
     pub(super) snippet: Option<String>,
     /// A text that the file is claimed to contain, or to have contained before the change.
@@ -92,8 +105,7 @@ impl Claim {
             let values = [Some(entry), anchor].into_iter().flatten();
             values.filter_map(|object| field(object, names)?.as_str()).next()
         };
-        let hash = text(&["contenthash", "sha256"]);
-        let hash = hash.map(|hash| hash.trim_start_matches("sha256:").to_owned());
+        let hash = text(&DIGESTS).map(ClaimedDigest::of);
         let snippet = |names: &[&str]| {
             let text = text(names).filter(|text| !text.trim().is_empty());
             text.map(str::to_owned)
@@ -130,8 +142,8 @@ impl Claim {
     }
 
     /// Whether a digest is the one of the claimed text instead of the whole file.
-    pub(super) fn is_digest_of_text(&self, hash: &str) -> bool {
-        let is = |text: &str| Digest::of(text.as_bytes()).to_string().eq_ignore_ascii_case(hash);
+    pub(super) fn is_digest_of_text(&self, hash: &ClaimedDigest) -> bool {
+        let is = |text: &str| hash.is_of(Digest::of(text.as_bytes())) == Some(true);
         let text = self.snippet.as_deref();
         text.is_some_and(|text| [text, text.trim_end(), text.trim()].into_iter().any(is))
     }

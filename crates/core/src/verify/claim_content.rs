@@ -39,18 +39,21 @@ pub(super) fn anchored(
     }
     if let Some(hash) = &claim.hash {
         let digest = subject.now.and_then(|now| now.sha256);
-        match digest.map(|digest| digest.to_string()) {
+        match digest.map(|digest| (hash.is_of(digest), claim.is_digest_of_text(hash))) {
+            Some((Some(true), _) | (_, true)) => {}
             None => {
                 return Some(Finding::inconclusive(format!("`{path}` has no digest to compare")));
             }
-            Some(digest)
-                if !digest.eq_ignore_ascii_case(hash) && !claim.is_digest_of_text(hash) =>
-            {
+            Some((None, false)) => {
+                return Some(Finding::inconclusive(format!(
+                    "the claimed digest of `{path}` is not its SHA-256, and no other is compared"
+                )));
+            }
+            Some((Some(false), false)) => {
                 return Some(Finding::failed(format!(
                     "`{path}` is claimed to have another digest than its content has"
                 )));
             }
-            Some(_) => {}
         }
     }
     if let Some(from) = &claim.renamed {

@@ -27,6 +27,7 @@ mod claim_check;
 mod claim_content;
 mod claim_entry;
 mod claim_kind;
+mod claimed_digest;
 mod claimed_result;
 mod command_claim;
 mod command_text;

@@ -2,6 +2,7 @@
 
 use super::{CALC, Step, check, doubted};
 use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
+use kb_base::value::Digest;
 use serde_json::{Value, json};
 
 #[test]
@@ -233,4 +234,26 @@ fn a_name_that_is_called_added_or_changed_is_that_of_the_changed_definition() {
     check(&other, &[(said("Changed `total` in shop/cart.rb."), Passed, "")]);
     let below = over().edit("shop/cart.rb", end, &format!("{end}RATE = 2\n"));
     doubted(&below, &said("Changed `cost` in shop/cart.rb."));
+}
+
+#[test]
+fn a_digest_is_compared_in_every_spelling() {
+    let step = Step::fixed();
+    let own = Digest::of(step.files["src/calc.py"].as_bytes()).to_string();
+    let other = Digest::of(b"other").to_string();
+    let claim = |key: &str, digest: &str| json!({"claims": [{"kind": "file-edit", "path": "src/calc.py", key: digest}]});
+    for key in ["contentHash", "sha256", "hash", "checksum"] {
+        for spelt in [|own: &str| own.to_uppercase(), |own: &str| format!("SHA256:{own}")] {
+            check(
+                &step,
+                &[
+                    (claim(key, &spelt(&own)), Passed, ""),
+                    (claim(key, &spelt(&other)), Failed, "another digest"),
+                ],
+            );
+        }
+        check(&step, &[(claim(key, &own[..40]), Passed, "")]);
+        // A digest of another algorithm is not compared.
+        doubted(&step, &claim(key, "d41d8cd98f00b204e9800998ecf8427e"));
+    }
 }
