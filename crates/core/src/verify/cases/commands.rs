@@ -234,3 +234,40 @@ fn the_folder_of_a_command_is_read_beside_it() {
         ],
     );
 }
+
+#[test]
+fn aliases_are_equal_and_the_same_program_behind_other_words_is_no_lie() {
+    let claim = |command: &str| json!({"modified": ["src/calc.py"], "commands": [command]});
+    for (ran, claimed) in [
+        ("npm run-script lint", "npm run lint"),
+        ("npm run lint", "npm run-script lint"),
+        ("npm run-script test:unit", "npm run test:unit"),
+        ("npm i", "npm install"),
+        ("cargo b", "cargo build"),
+        ("./venv/bin/tox", "tox"),
+        ("tox", "python3 -m tox"),
+    ] {
+        check(&Step::fixed().run(ran, 0), &[(claim(claimed), Passed, "")]);
+    }
+    for (ran, claimed) in [
+        ("sh bin/tox", "tox"),
+        ("bin/tox", "sh bin/tox"),
+        ("sh bin/tox", "pytest"),
+        ("./run.sh", "bash run.sh"),
+        ("./node_modules/.bin/eslint .", "eslint ."),
+        ("npx eslint .", "./node_modules/.bin/eslint ."),
+        ("pnpm lint", "pnpm run lint"),
+        ("yarn lint", "yarn run lint"),
+        ("pip3 install x", "python -m pip install x"),
+    ] {
+        check(&Step::fixed().run(ran, 0), &[(claim(claimed), Inconclusive, "")]);
+    }
+    for (ran, claimed) in [
+        ("npm run lint", "npm run build"),
+        ("sh bin/tox", "sh bin/deploy"),
+        ("npx eslint .", "eslint src"),
+        ("cargo b", "cargo clippy"),
+    ] {
+        check(&Step::fixed().run(ran, 0), &[(claim(claimed), Failed, "no recorded call ran it")]);
+    }
+}

@@ -15,8 +15,8 @@ pub(super) use files::{
     is_shell_script, is_test_folder, names_runner, python_of, uses_installed,
 };
 use table::{
-    DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,
-    LISTING, RUNNERS, Runner,
+    ALIASES, DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS,
+    LAUNCHERS, LISTING, PACKAGE_PROGRAMS, RUNNERS, Runner,
 };
 use words::{fits, has, program};
 
@@ -188,14 +188,14 @@ pub(super) fn hides_failures(test: &TestUse<'_>, assigned: &[String]) -> Option<
 /// The form under which all forms of a command of a runner are equal: `npm t` is `npm test`,
 /// `python3 -m pytest` is `pytest`.
 pub(super) fn canonical(argv: &[String]) -> Vec<String> {
-    let Some((Some(runner), rest)) = recognise(argv) else { return plain_python(argv) };
+    let Some((Some(runner), rest)) = recognise(argv) else { return plain(argv) };
     let is_program = |word: &&String| has(runner.programs, &program(word));
     let name = argv.iter().find(is_program).map_or(String::new(), |word| program(word));
     // Targets and scripts of other names are other commands.
     let exact = ["make", "mvn", "gradle", "node", "dotnet"].contains(&first(runner.programs))
         || argv.iter().any(|word| word.starts_with("test:") || word == "nextest");
     if exact {
-        return argv.to_vec();
+        return plain(argv);
     }
     let verb = first(runner.verbs.split('|').next().unwrap_or_default());
     let name = if name == "py.test" { "pytest" } else { name.as_str() };
@@ -205,21 +205,56 @@ pub(super) fn canonical(argv: &[String]) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// A command whose `python3` is `python`. One of a folder, and one of a version such as `python3.9`, is another program.
-fn plain_python(argv: &[String]) -> Vec<String> {
+/// A command whose `python3` is `python`, and whose first argument is no alias. A Python of a folder, and one of a version such as
+/// `python3.9`, is another program.
+fn plain(argv: &[String]) -> Vec<String> {
     let mut argv = argv.to_vec();
     if let Some(first) = argv.first_mut().filter(|first| *first == "python3") {
         *first = "python".to_owned();
     }
+    if let [first, second, ..] = argv.as_mut_slice() {
+        let of =
+            |(programs, words, _): &&(&str, &str, &str)| has(programs, first) && has(words, second);
+        if let Some((.., word)) = ALIASES.iter().find(of) {
+            *second = (*word).to_owned();
+        }
+    }
     argv
 }
 
-/// Whether a command that ran may be, or may have started, the tests of a claimed one: another form of the same runner, or
-/// one of them is a target or a script behind which any runner can be.
+/// Whether a command that ran may be, or may have started, a claimed one: the same program behind other interpreters, launchers
+/// and folders, another form of the same test runner, or a target or script behind which any runner can be.
 pub(super) fn may_be_same(claimed: &[String], ran: &[String]) -> bool {
+    let (bare_claimed, bare_ran) = (bare(claimed), bare(ran));
+    if bare_claimed == bare_ran {
+        return true;
+    }
     let known = TestCommands::of([]);
-    let Some((claimed, ran)) = known.read(claimed).zip(known.read(ran)) else { return false };
+    let claimed = known.read(claimed).or_else(|| known.read(&bare_claimed));
+    let ran = known.read(ran).or_else(|| known.read(&bare_ran));
+    let Some((claimed, ran)) = claimed.zip(ran) else { return false };
     claimed.is_indirect() || ran.is_indirect() || claimed.runner() == ran.runner()
+}
+
+/// The name and the arguments of what a command executes in the end: `sh bin/tox`, `./venv/bin/tox` and `python -m tox` are `tox`.
+fn bare(argv: &[String]) -> Vec<String> {
+    let argv = plain(argv);
+    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let mut words = words.as_slice();
+    for _ in 0..4 {
+        let by_interpreter = words.split_first().filter(|(first, args)| {
+            // Another version is another program.
+            has(INTERPRETERS, first) && args.first().is_some_and(|arg| !arg.starts_with('-'))
+        });
+        let Some(inner) = by_interpreter.map(|(_, args)| args).or_else(|| behind_launcher(words))
+        else {
+            break;
+        };
+        words = inner;
+    }
+    let runs_script = words.len() > 2 && has(PACKAGE_PROGRAMS, words[0]) && words[1] == "run";
+    let left = words.iter().enumerate().filter(|(at, _)| !runs_script || *at != 1);
+    left.map(|(at, word)| if at == 0 { program(word) } else { (*word).to_owned() }).collect()
 }
 
 /// The runner of a command with the arguments that are left; no row for a file of tests.

@@ -276,3 +276,17 @@ pub(super) const INTERPRETER_OPTIONS: &str = "-m -B -u -v -q -X*";
 
 /// Interpreters that can execute a file of tests.
 pub(super) const INTERPRETERS: &str = "python pypy node sh bash dash zsh ruby perl php lua";
+
+/// Words that programs document as others, such as `npm run-script` for `npm run`: programs, words, and the word.
+pub(super) const ALIASES: &[(&str, &str, &str)] = &[
+    ("npm pnpm yarn bun", "run-script rum urn", "run"),
+    ("npm pnpm bun", "i", "install"),
+    ("npm", "clean-install ic", "ci"),
+    ("cargo", "b", "build"),
+    ("cargo", "c", "check"),
+    ("cargo", "r", "run"),
+    ("cargo", "d", "doc"),
+];
+
+/// Programs that run a script of the package by its name alone.
+pub(super) const PACKAGE_PROGRAMS: &str = "npm pnpm yarn bun";
