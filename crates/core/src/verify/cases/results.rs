@@ -183,10 +183,20 @@ fn after_a_refuted_attempt_an_answer_that_names_nothing_is_none() {
         doubted(&reads(), &said(text));
         check(&again(), &[(said(text), Failed, "names nothing")]);
     }
+    // A key of its own is compared no more than the summary.
+    for output in [
+        json!({"summary": "It is a bug.", "label": "bug"}),
+        json!({"verdict": "approve"}),
+        json!({"findings": ["none"]}),
+        json!({"answer": 42}),
+    ] {
+        doubted(&reads(), &output);
+        check(&again(), &[(output, Failed, "names nothing")]);
+    }
     for output in [
         said("`add` is in src/calc.py."),
         said("The file src/nothing.py does not exist."),
-        json!({"summary": "It is a bug.", "label": "bug"}),
+        json!({"findings": ["src/calc.py subtracts."]}),
     ] {
         doubted(&again(), &output);
     }
