@@ -76,7 +76,7 @@ fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim
             claims.push(claim);
         }
     };
-    in_keys(output, false, 0, &mut add);
+    in_keys(output, Place::default(), 0, &mut add);
     said.for_each(&mut add);
     if claims.iter().any(|claim| !claim.passed) {
         // A sentence beside a reported failure is about an earlier time or another run.
@@ -107,12 +107,43 @@ fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim
     claims
 }
 
-/// The claims of keys, at any depth. `part`: a key above says that they are about a part of the tests, such as a package.
-fn in_keys(value: &Json, part: bool, depth: usize, add: &mut dyn FnMut(TestClaim)) {
+/// What the keys above a value say.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// Its claims are about a part of the tests, such as a package.
+    part: bool,
+    /// A key is about tests.
+    tests: bool,
+    /// A key below that one can name something else than tests.
+    unclear: bool,
+}
+
+impl Place {
+    fn claim(self, claim: TestClaim) -> TestClaim {
+        let understood = claim.understood && !self.unclear;
+        TestClaim { part: claim.part || self.part, understood, ..claim }
+    }
+
+    /// The place of what is below a key.
+    fn below(self, key: &str) -> Place {
+        let own = words(key);
+        let tests = is_about_tests(&own);
+        let is_plain = own.iter().all(|word| WORDS.contains(&word.as_str())) && !has(&own, PARTS);
+        let is_other = !tests && !is_neutral(key) && !is_plain;
+        Place {
+            part: self.part || has(&own, PARTS) || !tests && !is_neutral(key),
+            tests: self.tests || tests,
+            unclear: self.unclear || self.tests && is_other,
+        }
+    }
+}
+
+/// The claims of keys, at any depth.
+fn in_keys(value: &Json, place: Place, depth: usize, add: &mut dyn FnMut(TestClaim)) {
     match value {
         Json::Object(fields) if depth < 8 => {
-            let own = TestClaim::of_fields(fields, false).into_iter().chain(named_result(value));
-            own.for_each(|claim| add(TestClaim { part: claim.part || part, ..claim }));
+            let own = TestClaim::of_fields(fields, place.tests);
+            own.into_iter().chain(named_result(value)).for_each(|claim| add(place.claim(claim)));
             for (key, value) in fields {
                 let own = words(key);
                 let integration = has(&own, &["integration"]);
@@ -123,15 +154,19 @@ fn in_keys(value: &Json, part: bool, depth: usize, add: &mut dyn FnMut(TestClaim
                 if plan || call_claim::is_read(key) || claim::has_entries(key) {
                     continue;
                 }
-                let part = part || has(&own, PARTS) || !is_about_tests(&own) && !is_neutral(key);
-                match claim_of(key, value).filter(|_| !value.is_number()) {
-                    Some(claim) => add(TestClaim { part: claim.part || part, ..claim }),
-                    None => in_keys(value, part, depth + 1, add),
+                let below = place.below(key);
+                let said =
+                    || value.as_str().filter(|_| place.tests && is_neutral(key)).and_then(of_text);
+                match claim_of(key, value).filter(|_| !value.is_number()).or_else(said) {
+                    Some(claim) => add(below.claim(claim)),
+                    None => in_keys(value, below, depth + 1, add),
                 }
             }
         }
         Json::Array(items) if depth < 8 => {
-            items.iter().for_each(|item| in_keys(item, part, depth + 1, add));
+            // An entry of a list is about one test, or one run.
+            let place = Place { tests: false, ..place };
+            items.iter().for_each(|item| in_keys(item, place, depth + 1, add));
         }
         _ => {}
     }
@@ -175,6 +210,12 @@ fn named_result(value: &Json) -> Option<TestClaim> {
     claim.map(|claim| TestClaim { counts: (None, None), integration, ..claim })
 }
 
+/// A number, also one in a text, such as `"12"`.
+fn number(value: &Json) -> Option<u64> {
+    let plain = |text: &&str| !text.starts_with(['0', '+']) || *text == "0";
+    value.as_u64().or_else(|| value.as_str().filter(plain)?.parse().ok())
+}
+
 /// All texts of a value.
 fn texts<'v>(value: &'v Json, found: &mut Vec<&'v str>) {
     match value {
@@ -205,9 +246,8 @@ impl TestClaim {
             };
             fields.iter().filter(|(key, _)| fits(key)).map(|(_, value)| value).collect()
         };
-        let numbers = |known: &[&str]| -> Vec<u64> {
-            own(known).into_iter().filter_map(Json::as_u64).collect()
-        };
+        let numbers =
+            |known: &[&str]| -> Vec<u64> { own(known).into_iter().filter_map(number).collect() };
         let [passed, failed, total] = [PASSED, FAILED, TOTAL].map(numbers);
         // Numbers that differ can be about different tests, and one of them can be wrong; so can the sum of groups.
         let agree = |all: &Vec<u64>| all.windows(2).all(|pair| pair[0] == pair[1]);

@@ -104,3 +104,38 @@ fn tests_that_ran_twice_are_not_twice_as_many() {
         }
     }
 }
+
+#[test]
+fn a_wrong_number_of_tests_is_refuted_below_every_key() {
+    let step = Step::fixed().test(6, 0);
+    let report = |more: serde_json::Value| {
+        let mut report = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+        report.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        report
+    };
+    for (lie, truth) in [
+        (json!({"testResult": "passed (12 tests)"}), json!({"testResult": "passed (6 tests)"})),
+        (json!({"tests": {"passed": 12}}), json!({"tests": {"passed": 6}})),
+        (json!({"tests": {"passed": "12"}}), json!({"tests": {"passed": "6"}})),
+        (
+            json!({"testSummary": {"results": {"passed": 12}}}),
+            json!({"testSummary": {"results": {"passed": 6}}}),
+        ),
+        (json!({"tests": {"summary": "12 of 12"}}), json!({"tests": {"summary": "6 of 6"}})),
+        (
+            json!({"testResult": "passed (6 tests)", "tests": {"passed": 12}}),
+            json!({"testResult": "passed (6 tests)", "tests": {"passed": 6}}),
+        ),
+    ] {
+        check(
+            &step,
+            &[(report(lie), Failed, "claimed numbers of tests"), (report(truth), Passed, "")],
+        );
+    }
+    // Below a key with another word the number may be one of something else.
+    for other in
+        [json!({"tests": {"assertions": {"passed": 48}}}), json!({"tests": {"js": {"passed": 48}}})]
+    {
+        doubted(&step, &report(other));
+    }
+}
