@@ -72,6 +72,23 @@ fn a_run_is_not_resumed_without_its_work() {
     }
 }
 
+/// A step that is repeated alone does not end the run without the work of the others.
+#[test]
+fn one_step_is_not_repeated_alone_without_the_work_of_others() {
+    let scratch = project(&[
+        "id: w, run: 'echo w >> a.txt', verify: {checks: [{command: [grep, -q, w, a.txt]}]}",
+        "id: z, dependsOn: [w], run: 'test -e ok'",
+    ]);
+    scratch.kb(&["playbook", "run", "p"]).code(1);
+    scratch.write("a.txt", "base\n");
+    scratch.write("ok", "");
+    let said = scratch.kb(&["run", "retry", "@last", "--only", "z"]);
+    assert_ne!(said.code, 0, "{said:?}");
+    said.says(&["KB0562", "by step `w` was undone"]);
+    scratch.kb(&["run", "retry", "@last"]).code(0);
+    assert_eq!(scratch.read("a.txt"), "base\nw\n");
+}
+
 /// What a killed process did itself, such as a step that uses up a file, is no undone work.
 #[test]
 fn what_a_killed_step_did_itself_is_no_undone_work() {

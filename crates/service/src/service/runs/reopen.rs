@@ -6,7 +6,7 @@ use super::killed_commands;
 use super::models::needs_model;
 use super::prepared::Prepared;
 use super::present;
-use super::undone::{require_none, with_undone};
+use super::undone::{alone, require_none, with_undone};
 use super::{Overrides, ProjectContext};
 use crate::service::ServiceError;
 use crate::service::error::ResourceKind;
@@ -101,7 +101,7 @@ pub fn retry(
             RetryFrom::Step(step) => {
                 with_undone(&*journal, &earlier, &root, Some(instance(step)?))?
             }
-            RetryFrom::Only(step) => StartMode::retry(vec![instance(step)?], true),
+            RetryFrom::Only(step) => alone(&*journal, &earlier, &root, instance(step)?)?,
         })
     })
 }

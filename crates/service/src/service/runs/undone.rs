@@ -52,6 +52,27 @@ pub(super) fn with_undone(
     Ok(StartMode::Retry { from, alone: false, reason })
 }
 
+/// A retry of one step alone. Refused if a change of another step was undone: its result would be kept.
+pub(super) fn alone(
+    journal: &dyn Journal,
+    run: &RunId,
+    root: &Path,
+    only: InstanceIx,
+) -> Result<StartMode, ServiceError> {
+    let earlier = Earlier::read(journal, run, u64::MAX)?;
+    let step = |ix: InstanceIx| earlier.state.instance(ix).step;
+    let undone = earlier.undone_files(journal, &ProjectFiles::of(root));
+    let Some((ix, path)) = undone.into_iter().find(|(ix, _)| step(*ix) != step(only)) else {
+        return Ok(StartMode::retry(vec![only], true));
+    };
+    let message = format!(
+        "the change of `{path}` by step `{}` was undone since run `{run}` ended, and `--only` would keep its result",
+        earlier.state.key(&earlier.plan, ix)
+    );
+    let help = format!("restore the file; or `kb run retry {run}`, which makes the change again");
+    Err(ServiceError::refused(Failure::new(Code::NOT_RESUMABLE, message).help(help)))
+}
+
 /// Refuses to continue a run that has not ended if a change that it made was undone since: it would succeed without it.
 pub(super) fn require_none(
     journal: &dyn Journal,
