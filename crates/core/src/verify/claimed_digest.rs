@@ -1,4 +1,4 @@
-//! Digests of files, in the spellings of reports.
+//! Digests of files, as reports write them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
