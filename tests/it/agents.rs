@@ -5,13 +5,14 @@ use crate::alive;
 use crate::scratch::{Said, Scratch, has_kernel_sandbox, until};
 use serde_json::Value;
 
-pub(crate) const AGENT: &str = include_str!("agents/agent.py");
+pub(crate) const AGENT: &str =
+    concat!(include_str!("stand_ins/json_lines.py"), include_str!("agents/agent.py"));
 
 pub(crate) const PLAYBOOK: &str = "schema: kb.playbook/1\nid: p\nparams: [{name: what, required: true}]\nsteps:\n  \
     - {id: a, specialist: coder, task: '{{params.what}}', verify: {maxReworks: REWORKS, expectChanges: false}}\n";
 
 /// A project whose specialist `coder` is the agent of `agents/agent.py`, with these further keys.
-fn project(reworks: u32, more: &str) -> Scratch {
+pub(crate) fn project(reworks: u32, more: &str) -> Scratch {
     let coder = format!(
         "schema: kb.specialist/1\nid: coder\nrole: You write.\nagent: {{tools: own, command: [python3, agent.py]}}\n\
          output: {{schema: {{filesCreated?: 'string[]', commandsRun?: 'string[]'}}}}\n{more}"
@@ -223,6 +224,51 @@ fn the_sandbox_holds_an_agent() {
     run(&reader, &["write own.txt x", "client by-kb.txt x", r#"answer {"summary": "Tried."}"#]);
     assert!(!reader.has("own.txt") && !reader.has("by-kb.txt"));
     assert_eq!(calls(&reader), ["fs:write denied", "agent success"]);
+}
+
+/// The list of `docs/agents.md`: of the home folder of the user, settings of git and toolchains are read, and nothing else.
+#[test]
+fn an_agent_reads_no_configuration_and_no_login_of_the_user() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    const HIDDEN: [&str; 13] = [
+        ".claude/settings.json",
+        ".claude.json",
+        ".gemini/settings.json",
+        ".gemini/oauth_creds.json",
+        ".config/opencode/opencode.json",
+        ".local/share/opencode/auth.json",
+        ".codex/auth.json",
+        ".config/goose/config.yaml",
+        ".ssh/id_ed25519",
+        ".netrc",
+        ".npmrc",
+        ".cargo/credentials.toml",
+        ".bash_history",
+    ];
+    const READ: [&str; 3] = [".gitconfig", ".cargo/config.toml", ".config/git/config"];
+    for tools in ["own", "kb"] {
+        let scratch = match tools {
+            "own" => project(0, WRITES),
+            _ => crate::agent_tools::project(0, "'fs:read', 'fs:write'", ""),
+        };
+        let home = scratch.root().parent().unwrap().canonicalize().unwrap().display().to_string();
+        let all = HIDDEN.iter().chain(&READ);
+        let mut lines: Vec<String> = all.clone().map(|path| format!("cat {home}/{path}")).collect();
+        all.for_each(|path| scratch.write(&format!("../{path}"), &format!("# text of {path}\n")));
+        lines.push(r#"say Tried."#.to_owned());
+        lines.push(r#"answer {"summary": "Tried."}"#.to_owned());
+        let said = run(&scratch, &lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let told =
+            format!("{}{}", said.out, scratch.kb(&["run", "logs", "@last", "a", "--prompts"]).out);
+        for path in HIDDEN {
+            assert!(!told.contains(&format!("text of {path}")), "{tools}, {path}: {told}");
+        }
+        for path in READ {
+            assert!(told.contains(&format!("text of {path}")), "{tools}, {path}: {told}");
+        }
+    }
 }
 
 #[test]

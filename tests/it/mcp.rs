@@ -214,6 +214,19 @@ fn bad_calls_are_explained_and_start_nothing() {
     }
     let unknown = client.request("tools/call", json!({"name": "run_approve", "arguments": {}}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("no tool"), "{unknown}");
+    for method in ["tasks/get", "tasks/result", "tasks/cancel", "tasks/list"] {
+        let guessed =
+            client.request(method, json!({"taskId": "786512e2-9e0d-44bd-8f29-789f320fe840"}));
+        assert_eq!(guessed["error"]["code"], -32601, "{method}: {guessed}");
+    }
+    let listed = client.request("tools/list", json!({}));
+    let show = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|tool| tool["name"] == "run_show");
+    // Clients read by this type what a person typed.
+    assert_eq!(show.unwrap()["inputSchema"]["properties"]["waitMs"]["type"], "integer", "{show:?}");
     let outside = client.request("resources/read", json!({"uri": "file:///etc/passwd"}));
     assert!(outside["error"].is_object(), "{outside}");
     assert_eq!(scratch.json(&["run", "list", "--json"]), json!([]));

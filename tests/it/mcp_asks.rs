@@ -3,7 +3,8 @@
 use crate::scratch::{Said, Scratch};
 use serde_json::{Value, json};
 
-const SERVER: &str = include_str!("mcp_asks/server.py");
+const SERVER: &str =
+    concat!(include_str!("stand_ins/json_lines.py"), include_str!("mcp_asks/server.py"));
 
 const PLAYBOOK: &str = "schema: kb.playbook/1\nid: p\nsteps:\n  \
     - {id: a, specialist: clerk, task: Book., verify: {maxReworks: 0, expectChanges: false}}\n";

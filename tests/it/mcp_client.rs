@@ -4,7 +4,8 @@ use crate::alive;
 use crate::scratch::{Said, Scratch, has_kernel_sandbox, until};
 use serde_json::{Value, json};
 
-const SERVER: &str = include_str!("mcp_client/server.py");
+const SERVER: &str =
+    concat!(include_str!("stand_ins/json_lines.py"), include_str!("mcp_client/server.py"));
 
 const CLERK: &str =
     "schema: kb.specialist/1\nid: clerk\nrole: You add.\ntools: ['mcp:calc:*', 'fs:read']\n";

@@ -1,5 +1,6 @@
 # A small coding agent that speaks the Agent Client Protocol. It does what its task says, one line each:
 #   write PATH TEXT       writes a file by itself, and reports it
+#   delete PATH           deletes a file by itself
 #   client PATH TEXT      writes a file through the client
 #   show PATH             reads a file through the client, and says what it got
 #   ask KIND PATH         asks for a permission, and says what it got
@@ -14,27 +15,12 @@
 #   again LINE            what to do when the session was loaded
 #   later LINE            what to do in the second turn
 #   hang, exit, flood, refuse, noise, alien, huge
-import json
-import os
 import subprocess
-import sys
 
 CWD = "."
 SESSION = "s1"
 NEXT = [100]
 TURNS = [0]
-
-
-def send(message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    sys.stdout.flush()
-
-
-def receive():
-    line = sys.stdin.readline()
-    if not line:
-        sys.exit(0)
-    return json.loads(line)
 
 
 def update(session=SESSION, **update):
@@ -115,6 +101,8 @@ def perform(line):
             report("edit", f"Write {path}", locations=[{"path": full}])
         except OSError as error:
             say(f"[{error.strerror}]")
+    elif word == "delete":
+        os.remove(full)
     elif word == "client":
         answer = ask("fs/write_text_file", path=full, content=text + "\n")
         if "error" in answer:

@@ -1,6 +1,4 @@
 # A small MCP server that asks people: during a call, or (with the argument `stateless`) with its result.
-import json
-import sys
 
 STATELESS = sys.argv[1:] == ["stateless"]
 DAYS = {"type": "string", "enum": ["monday", "friday"]}
@@ -17,18 +15,6 @@ FORMS = {
     "odd": ("Where?", {"type": "object", "properties": {"a": {"type": "object"}}}),
     "twice": ("Which day?", FORM),
 }
-
-
-def send(message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    sys.stdout.flush()
-
-
-def receive():
-    line = sys.stdin.readline()
-    if not line:
-        sys.exit(0)
-    return json.loads(line)
 
 
 def question(name):

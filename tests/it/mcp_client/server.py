@@ -1,22 +1,7 @@
 # A small MCP server: lists the tools of `tools.json` and behaves as its first argument says.
-import json
-import os
-import sys
 
 MODE = sys.argv[1] if len(sys.argv) > 1 else "plain"
 GROWN = []
-
-
-def send(message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    sys.stdout.flush()
-
-
-def receive():
-    line = sys.stdin.readline()
-    if not line:
-        sys.exit(0)
-    return json.loads(line)
 
 
 def text(value, **more):
