@@ -26,6 +26,8 @@ pub(crate) struct AgentSession {
     pub(crate) events: mpsc::Receiver<Event>,
     /// Whether it continues with what was said in it before.
     pub(crate) is_loaded: bool,
+    /// Why it does not, although the agent can load sessions.
+    pub(crate) not_loaded: Option<String>,
     /// The tools of the specialist, if the agent works with them.
     tools: Option<ToolServer>,
 }
@@ -54,11 +56,12 @@ impl AgentSession {
             // From here on its updates are heard, and not what it repeats of a session that it loads.
             let _ = wire.session.set(opened.id.clone());
             setup::choose(&wire, agent, &opened.id, &opened.offered).await?;
-            Ok(opened.is_loaded)
+            Ok((opened.is_loaded, opened.not_loaded))
         };
         let opened = tokio::time::timeout(START, open).await;
-        let is_loaded = opened.unwrap_or(Err(AgentFault::Silent("session/new", START)))?;
-        Ok(AgentSession { wire, events: received, is_loaded, tools })
+        let (is_loaded, not_loaded) =
+            opened.unwrap_or(Err(AgentFault::Silent("session/new", START)))?;
+        Ok(AgentSession { wire, events: received, is_loaded, not_loaded, tools })
     }
 
     /// Ends the process and its descendants. Events that are still to come are lost.

@@ -3,7 +3,7 @@
 use super::fault::AgentFault;
 use super::tool_server::ToolServer;
 use super::wire::Wire;
-use kb_base::value::Json;
+use kb_base::value::{Json, one_line};
 use kb_language::definition::{AgentTools, CodingAgent};
 use serde_json::json;
 
@@ -11,6 +11,8 @@ use serde_json::json;
 const VERSION: u64 = 1;
 /// Maximum length of the id of a session.
 const ID: usize = 500;
+/// Characters of the reason for which an agent does not load a session.
+const SHOWN: usize = 300;
 
 /// A session that is open.
 pub(super) struct Opened {
@@ -19,6 +21,8 @@ pub(super) struct Opened {
     pub(super) offered: Json,
     /// Whether it is one of before, which continues.
     pub(super) is_loaded: bool,
+    /// Why the agent did not load that of before.
+    pub(super) not_loaded: Option<String>,
 }
 
 /// Agrees on the version, and opens a session in a folder: that of before, if the agent can load it.
@@ -53,20 +57,21 @@ pub(super) async fn open(
         params["_meta"] = meta;
     }
     let loads = agreed.pointer("/agentCapabilities/loadSession").and_then(Json::as_bool);
+    let mut not_loaded = None;
     if let Some(id) = before.filter(|_| loads == Some(true)) {
         let mut params = params.clone();
         params["sessionId"] = json!(id);
         match wire.ask("session/load", &params).await {
-            Ok(offered) => return Ok(Opened { id, offered, is_loaded: true }),
+            Ok(offered) => return Ok(Opened { id, offered, is_loaded: true, not_loaded }),
             // It does not know the session any more.
-            Err(AgentFault::Refused(..)) => {}
+            Err(AgentFault::Refused(_, _, why)) => not_loaded = Some(one_line(&why, SHOWN)),
             Err(fault) => return Err(fault),
         }
     }
     let offered = wire.ask("session/new", &params).await?;
     match offered.get("sessionId").and_then(Json::as_str) {
         Some(id) if !id.is_empty() && id.len() <= ID => {
-            Ok(Opened { id: id.to_owned(), offered, is_loaded: false })
+            Ok(Opened { id: id.to_owned(), offered, is_loaded: false, not_loaded })
         }
         _ => Err(AgentFault::broken("it gave no usable id of a session")),
     }

@@ -2,7 +2,7 @@
 //! a rework, or an attempt that continues after `kb` was killed, can go on in the session.
 
 use kb_attempt::Request;
-use kb_base::value::{Digest, RunId};
+use kb_base::value::{Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fs::DirBuilder;
@@ -35,6 +35,9 @@ struct LastSession {
     /// The command of the agent that has it.
     argv: Vec<String>,
     id: String,
+    /// When it began.
+    #[serde(default)]
+    since: Timestamp,
 }
 
 impl AgentHomes {
@@ -72,18 +75,18 @@ impl AgentHome {
         self.folder.join("home")
     }
 
-    /// The id of the last session of the same command.
-    pub(super) fn session(&self) -> Option<String> {
+    /// The id of the last session of the same command, and when that began.
+    pub(super) fn session(&self) -> Option<(String, Timestamp)> {
         let file = self.folder.join(SESSION);
         let is_small = std::fs::metadata(&file).is_ok_and(|found| found.len() <= SESSION_BYTES);
         let text = std::fs::read(&file).ok().filter(|_| is_small)?;
         let last: LastSession = serde_json::from_slice(&text).ok()?;
-        (last.argv == self.argv).then_some(last.id)
+        (last.argv == self.argv).then_some((last.id, last.since))
     }
 
-    /// Notes the session that is open now. Without the note, the next one is a new one.
-    pub(super) fn keep(&self, id: &str) {
-        let last = LastSession { argv: self.argv.clone(), id: id.to_owned() };
+    /// Notes the session that has started. Without the note, the next one is a new one.
+    pub(super) fn keep(&self, id: &str, since: Timestamp) {
+        let last = LastSession { argv: self.argv.clone(), id: id.to_owned(), since };
         let text = serde_json::to_vec(&last).unwrap_or_default();
         let _ = std::fs::write(self.folder.join(SESSION), text);
     }

@@ -13,13 +13,15 @@ use crate::llm::{CallOrigin, ChatReply, ChatRequest, Message, ModelRef};
 use crate::tool::AgentStart;
 use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
-use kb_base::value::{Failure, Json, Money, OutcomeKind};
+use kb_base::value::{Failure, Json, Money, OutcomeKind, Timestamp};
 use kb_core::evidence::{Approach, Note, Payload, Record};
 use kb_language::definition::{AgentTools, CodingAgent, ServerValue};
 use std::time::Duration;
 
 /// How long an agent may take to end a turn that was cancelled.
 const GRACE: Duration = Duration::from_secs(2);
+/// Milliseconds of a minute.
+const MINUTE: i64 = 60_000;
 
 impl Attempt<'_> {
     /// Lets the agent work until its turn ends.
@@ -93,16 +95,24 @@ impl Attempt<'_> {
         let started = toolset.start_agent(start, &self.context.cancel).await;
         let (session, process) = started.map_err(|failure| refused(failure, agent))?;
         let (cwd, offer) = (process.cwd.clone(), self.tool_offer(agent, &process));
-        let before = home.as_ref().filter(|_| self.goes_on()).and_then(AgentHome::session);
+        let before = before.map(|(id, _)| id);
         let opened = tokio::select! {
+        let before = home.as_ref().filter(|_| self.goes_on()).and_then(AgentHome::session);
+        if let Some((_, since)) = before.as_ref().filter(|_| agent.loses_new_sessions()) {
+            self.wait_for_next_minute(*since).await?;
+        }
             biased;
             () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
             _woken = self.deadline.passed() => return Err(StopReason::TimedOut),
             opened = AgentSession::open(session, agent, &cwd, offer, before) => opened,
         };
         let session = opened.map_err(|fault| stopped(&fault, agent, false))?;
-        if let Some(home) = &home {
-            run_blocking(|| home.keep(session.wire.id()));
+        if let Some(home) = home.filter(|_| !session.is_loaded) {
+            run_blocking(|| home.keep(session.wire.id(), self.clock.now()));
+        }
+        if let Some(why) = &session.not_loaded {
+            let text = format!("the agent `{}` does not continue its session: {why}", agent.name);
+            self.record(Record::Note(Note::warning(text))).await?;
         }
         let goes_on =
             if session.is_loaded { "has started and continues its session" } else { "has started" };
@@ -128,6 +138,22 @@ impl Attempt<'_> {
             let value = match (value, &self.secrets) {
                 (ServerValue::Text(text), _) => text.clone(),
                 (ServerValue::Secret(reference), Some(secrets)) => {
+    /// Waits until the minute of this time is over.
+    async fn wait_for_next_minute(&mut self, since: Timestamp) -> Result<(), StopReason> {
+        let Some(wait) = rest_of_minute(since, self.clock.now()) else { return Ok(()) };
+        let text = format!(
+            "waiting {} s: the agent would lose a session that it loads in the minute in which it began",
+            wait.as_secs()
+        );
+        self.record(Record::Note(Note::info(text))).await?;
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => Err(StopReason::Cancelled),
+            _woken = self.deadline.passed() => Err(StopReason::TimedOut),
+            () = self.clock.sleep(wait) => Ok(()),
+        }
+    }
+
                     let value = secrets(reference.clone()).await;
                     value.map_err(|failure| StopReason::Agent(OutcomeKind::ToolError, failure))?
                 }
@@ -274,6 +300,27 @@ fn refused(failure: Failure, agent: &CodingAgent) -> StopReason {
         return StopReason::Agent(OutcomeKind::PolicyDenied, failure);
     }
     let why = failure.message.trim_start_matches("did not start: ").to_owned();
+/// How long the minute of a time still takes; `None` if it is over.
+fn rest_of_minute(since: Timestamp, now: Timestamp) -> Option<Duration> {
+    let next = (since.0 / MINUTE + 1) * MINUTE;
+    (now.0 < next).then(|| Duration::from_millis((next - now.0).clamp(0, MINUTE) as u64))
+}
+
     let fault = AgentFault::Over(kb_jsonrpc::Fault::NotStarted(why));
     stopped(&fault, agent, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_loaded_after_the_minute_in_which_it_began() {
+        let wait = |since, now| rest_of_minute(Timestamp(since), Timestamp(now));
+        assert_eq!(wait(MINUTE + 1_000, MINUTE + 15_000), Some(Duration::from_secs(45)));
+        assert_eq!(wait(MINUTE + 59_999, 2 * MINUTE), None);
+        assert_eq!(wait(MINUTE + 1_000, 9 * MINUTE), None);
+        // The clock was set back.
+        assert_eq!(wait(9 * MINUTE, MINUTE), Some(Duration::from_secs(60)));
+    }
 }

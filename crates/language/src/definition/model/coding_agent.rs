@@ -54,6 +54,8 @@ pub struct KnownAgent {
     pub key: &'static str,
     /// Whether it reads files by itself: it takes the answer that a file does not exist for a failure.
     pub reads_itself: bool,
+    /// Whether it loses a session that it loads in the minute in which that began.
+    pub loses_new_sessions: bool,
     /// How its own tools are switched off.
     pub tools_off: ToolsOff,
 }
@@ -81,6 +83,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
         key: "ANTHROPIC_API_KEY",
         reads_itself: false,
+        loses_new_sessions: false,
         tools_off: ToolsOff { env: &[], meta: Some(r#"{"disableBuiltInTools": true}"#) },
     },
     KnownAgent {
@@ -90,6 +93,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "npm install -g @agentclientprotocol/codex-acp",
         key: "OPENAI_API_KEY",
         reads_itself: false,
+        loses_new_sessions: false,
         tools_off: ToolsOff::NONE,
     },
     KnownAgent {
@@ -99,6 +103,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "npm install -g @google/gemini-cli",
         key: "GEMINI_API_KEY",
         reads_itself: true,
+        loses_new_sessions: true,
         tools_off: ToolsOff::NONE,
     },
     KnownAgent {
@@ -108,6 +113,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "see https://github.com/block/goose",
         key: "OPENAI_API_KEY",
         reads_itself: false,
+        loses_new_sessions: false,
         tools_off: ToolsOff::NONE,
     },
     KnownAgent {
@@ -117,6 +123,7 @@ pub const KNOWN_AGENTS: [KnownAgent; 5] = [
         install: "npm install -g opencode-ai",
         key: "ANTHROPIC_API_KEY",
         reads_itself: false,
+        loses_new_sessions: false,
         tools_off: ToolsOff {
             env: &[(
                 "OPENCODE_CONFIG_CONTENT",
@@ -163,6 +170,12 @@ impl CodingAgent {
             self.argv.first().map(|program| program.rsplit('/').next().unwrap_or(program));
         let has_program = |known: &&KnownAgent| known.argv.first().copied() == program;
         KnownAgent::find(&self.name).or_else(|| KNOWN_AGENTS.iter().find(has_program))
+    }
+
+    /// Whether it must not load a session in the minute in which that began. It names the file of a session by the minute,
+    /// and begins a new one there before it reads the old one.
+    pub fn loses_new_sessions(&self) -> bool {
+        self.known().is_some_and(|known| known.loses_new_sessions)
     }
 
     /// How its program is installed, if that is known.
