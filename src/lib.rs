@@ -61,9 +61,9 @@
 //! | [`workspace`] | `host` | the project files: path guard, manifests, watching, text diffs | diagnostic, value, clock, evidence, redaction, verify, attempt, database, code, knowledge |
 //! | [`git`] | `host` | `kb`'s own git, which executes nothing that settings or the project name | diagnostic, value, process, workspace |
 //! | [`tool`] | `host` | tool calls, their policy and the implementations; one file per tool | diagnostic, value, clock, evidence, redaction, expression, toolspec, definition, plan, verify, attempt, process, http, mcpclient, code, knowledge, memory, workspace, git |
-//! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, definition, attempt |
+//! | [`llm`] | `host` | model tiers, providers, prices, scripts and recordings | diagnostic, value, clock, evidence, redaction, expression, definition, attempt |
 //! | [`agent`] | `host` | conversations with coding agents: the Agent Client Protocol, limits, what they report | diagnostic, value, definition, process, jsonrpc |
-//! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, process, jsonrpc, memory, tool, llm, agent |
+//! | [`specialist`] | `host` | the agent loop: a conversation is the fold of its records | diagnostic, value, clock, evidence, redaction, toolspec, definition, attempt, process, jsonrpc, memory, workspace, tool, llm, agent |
 //! | [`goal`] (pure) | `goal` | from the answer of a planner to a playbook: schema, checks before and after the work | value |
 //! | [`import`] (pure) | `import` | files of other tools, translated into playbooks and specialists | diagnostic, value, expression, toolspec, definition |
 //! | [`isolation`] | `host` | worktrees and copies of steps, and the merge of their changes | diagnostic, value, evidence, definition, attempt, process, workspace, git |

@@ -9,7 +9,7 @@ use std::time::Duration;
 const GOES_ON: &str = "has started and continues its session";
 
 /// A project with the tools of `kb` whose agent can load sessions, or not.
-fn sessions(loads: bool, reworks: u32, more: &str) -> Scratch {
+pub(crate) fn sessions(loads: bool, reworks: u32, more: &str) -> Scratch {
     let scratch = project(reworks, "'fs:read', 'fs:write'", more);
     let text = scratch.read(".kb/specialists/coder.yml");
     let word = if loads { ", load" } else { "" };
@@ -20,8 +20,8 @@ fn sessions(loads: bool, reworks: u32, more: &str) -> Scratch {
     scratch
 }
 
-const WRITES: &str = r#"tool fs_write {"path": "new.txt", "content": "hello"}"#;
-const ANSWER: &str = r#"answer {"summary": "Wrote.", "filesCreated": ["new.txt"]}"#;
+pub(crate) const WRITES: &str = r#"tool fs_write {"path": "new.txt", "content": "hello"}"#;
+pub(crate) const ANSWER: &str = r#"answer {"summary": "Wrote.", "filesCreated": ["new.txt"]}"#;
 
 /// The prompts of the last run, as they are recorded.
 fn prompts(scratch: &Scratch) -> String {

@@ -2,6 +2,7 @@
 #![allow(clippy::too_many_lines)]
 
 mod agent_bench;
+mod agent_recordings;
 mod agent_sessions;
 mod agent_tools;
 mod agents;

@@ -183,7 +183,7 @@ fn scripts_are_read_with_places() {
     assert!(script.is_none());
     let catalog = Catalog { sources, ..Catalog::default() };
     insta::assert_snapshot!(lines(&catalog, &found), @"
-    error KB0222 4:7 the turn has no response | add `say`, `calls`, `output` or `error`
+    error KB0222 4:7 the turn has no response | add `say`, `calls`, `output`, `agent` or `error`
     error KB0106 5:8 unknown key `cals` in a turn | did you mean `calls`?
     ");
 }

@@ -82,6 +82,11 @@ impl Permission {
         }
     }
 
+    /// A recorded question, which could be answered for one call alone.
+    pub(crate) fn for_once(call: CallReport) -> Permission {
+        Permission { call, allow: Some(String::new()), reject: None }
+    }
+
     /// The answer where the turn ends before a decision.
     pub(crate) fn cancelled() -> Json {
         json!({"outcome": {"outcome": "cancelled"}})

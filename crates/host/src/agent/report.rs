@@ -85,6 +85,21 @@ impl CallReport {
         }
     }
 
+    /// A call that was recorded with these arguments.
+    pub(crate) fn recorded(kind: &str, args: &Json) -> CallReport {
+        let text = |key: &str| args.get(key).and_then(Json::as_str).map(str::to_owned);
+        let listed = args.get("paths").and_then(Json::as_array).into_iter().flatten();
+        let listed = listed.filter_map(|path| path.as_str().map(str::to_owned));
+        CallReport {
+            id: String::new(),
+            title: text("title"),
+            kind: Some(kind_of(kind)),
+            state: None,
+            paths: text("path").into_iter().chain(listed).take(PATHS).collect(),
+            input: args.get("input").cloned(),
+        }
+    }
+
     /// Adds what is new.
     pub(crate) fn take(&mut self, news: CallReport) {
         self.title = news.title.or(self.title.take());

@@ -1,7 +1,10 @@
 //! [`FaultyModel`]: a provider with the faults that a test injects.
 
 use super::status::error_of_status;
-use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider, ModelRef};
+use super::{
+    AgentEvent, CallOrigin, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider,
+    ModelRef,
+};
 use futures::future::BoxFuture;
 use kb_base::value::Tier;
 use kb_clock::RunClock;
@@ -111,9 +114,10 @@ impl FaultyModel {
         for turn in first..first.saturating_add(LONGEST_LIE) {
             let mut next = request.clone();
             next.origin.turn = turn;
+            let is_of_agent = self.inner.played_events(&next.origin).is_some();
             let mut reply = self.inner.chat(next, &|_| {}, cancel).await?;
             reply.calls.retain(|call| call.tool == "submit_output");
-            if reply.submitted.is_some() || !reply.calls.is_empty() {
+            if is_of_agent || reply.submitted.is_some() || !reply.calls.is_empty() {
                 return Ok(reply);
             }
         }
@@ -146,5 +150,12 @@ impl ModelProvider for FaultyModel {
 
     fn limits(&self, model: &ModelRef) -> ModelLimits {
         self.inner.limits(model)
+    }
+
+    fn played_events(&self, origin: &CallOrigin) -> Option<Result<Vec<AgentEvent>, ModelError>> {
+        let lies =
+            self.faults.iter().any(|own| own.fault == ModelFault::Lie && own.concerns(origin));
+        let events = self.inner.played_events(origin);
+        if lies { events.map(|_| Ok(Vec::new())) } else { events }
     }
 }

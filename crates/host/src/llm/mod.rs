@@ -5,6 +5,7 @@
 //! `adapter`. Nothing here retries; retries belong to the engine. The environment is passed as a map.
 
 mod adapter;
+mod agent_event;
 mod failure;
 mod faulty;
 mod fit;
@@ -20,6 +21,7 @@ mod tiers;
 mod yaml;
 
 pub use adapter::GenaiProvider;
+pub use agent_event::AgentEvent;
 pub use faulty::{CallFault, FaultyModel};
 pub use fit::Fit;
 pub use limits::ModelLimits;
@@ -221,5 +223,15 @@ pub trait ModelProvider: Send + Sync {
     /// The sizes of a model, as far as they are known. The default knows none.
     fn limits(&self, _model: &ModelRef) -> ModelLimits {
         ModelLimits::default()
+    }
+
+    /// Where the turns of coding agents are kept; `None`: the run is not recorded.
+    fn kept_turns(&self) -> Option<&RecordedTurns> {
+        None
+    }
+
+    /// What a coding agent did in this turn, to be done again in its place; `None`: the attempt is not one of an agent.
+    fn played_events(&self, _origin: &CallOrigin) -> Option<Result<Vec<AgentEvent>, ModelError>> {
+        None
     }
 }

@@ -2,7 +2,10 @@
 
 use super::fit;
 use super::yaml::yaml;
-use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider, ModelRef};
+use super::{
+    AgentEvent, CallOrigin, ChatReply, ChatRequest, ModelError, ModelLimits, ModelProvider,
+    ModelRef,
+};
 use futures::future::BoxFuture;
 use kb_attempt::replace_file;
 use kb_base::value::{Json, JsonMap, Tier};
@@ -10,7 +13,7 @@ use kb_core::evidence::CallRequest;
 use kb_core::redaction::Redactor;
 use kb_language::definition::ModelPrice;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,6 +33,8 @@ pub struct RecordedTurns {
     turns: Mutex<BTreeMap<String, BTreeMap<u32, Json>>>,
     /// What was given up to the last turn, by key.
     given: Mutex<BTreeMap<String, Vec<String>>>,
+    /// Files that coding agents wrote and whose content is not in the script.
+    left_out: Mutex<BTreeSet<String>>,
 }
 
 /// Calls another provider and keeps every response.
@@ -89,7 +94,69 @@ impl RecordedTurns {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.entry(origin.place.to_string()).or_default().insert(origin.turn, turn);
     }
+
+    /// Keeps one thing that a coding agent does in a turn.
+    pub fn keep_event(&self, origin: &CallOrigin, event: &AgentEvent) {
+        let event = event.to_json(literal);
+        self.with_turn(origin, |turn| {
+            let waited = turn.remove(WAITS).is_some();
+            let events = turn.entry(AGENT).or_insert_with(|| json!([]));
+            let Some(events) = events.as_array_mut() else { return };
+            // The agent asks again for what a person has decided meanwhile.
+            if !(waited && events.last() == Some(&event)) {
+                events.push(event);
+            }
+        });
+    }
+
+    /// Keeps that a turn waits for a person. It continues later.
+    pub fn keep_question(&self, origin: &CallOrigin) {
+        self.with_turn(origin, |turn| {
+            turn.insert(WAITS.into(), json!(true));
+        });
+    }
+
+    /// Keeps how the turn of a coding agent ended. `given` is what it was given, if a replay gets the same.
+    pub fn keep_end(
+        &self,
+        origin: &CallOrigin,
+        request: Option<&ChatRequest>,
+        end: Result<&ChatReply, &ModelError>,
+    ) {
+        let Some(mut end) = end.map_or_else(failed, |reply| Some(response(reply))) else { return };
+        if let Some(request) = request {
+            self.add_given(origin, fit::given(request), &mut end);
+        }
+        self.with_turn(origin, |turn| {
+            turn.entry(AGENT).or_insert_with(|| json!([]));
+            turn.extend(end.as_object().cloned().unwrap_or_default());
+        });
+    }
+
+    /// Keeps that the content of a file that a coding agent wrote is not in the script.
+    pub fn keep_left_out(&self, path: &str) {
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+    }
+
+    /// The files that coding agents wrote and whose content is not in the script.
+    pub fn left_out(&self) -> Vec<String> {
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    fn with_turn(&self, origin: &CallOrigin, change: impl FnOnce(&mut JsonMap)) {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let turns = turns.entry(origin.place.to_string()).or_default();
+        let turn = turns.entry(origin.turn).or_insert_with(|| json!({}));
+        if let Some(turn) = turn.as_object_mut() {
+            change(turn);
+        }
+    }
 }
+
+/// The key of what a coding agent did.
+const AGENT: &str = "agent";
+/// The key of a turn that waits for a person. It is not written.
+const WAITS: &str = "waits";
 
 /// All turns in order; a turn that was not recorded becomes an interrupted response.
 fn in_order(turns: &BTreeMap<u32, Json>, redactor: &Redactor) -> Json {
@@ -106,6 +173,7 @@ fn masked(turn: &Json, redactor: &Redactor) -> Json {
     if let Some(message) = turn.pointer_mut("/error/message") {
         *message = redactor.mask_json(message);
     }
+    turn.as_object_mut().and_then(|turn| turn.remove(WAITS));
     let parts = turn.as_object_mut().into_iter().flatten();
     for (_, part) in parts.filter(|(key, _)| !["error", "usage", "delayMs"].contains(&key.as_str()))
     {
@@ -150,6 +218,14 @@ impl ModelProvider for Recording {
 
     fn limits(&self, model: &ModelRef) -> ModelLimits {
         self.inner.limits(model)
+    }
+
+    fn kept_turns(&self) -> Option<&RecordedTurns> {
+        Some(&self.turns)
+    }
+
+    fn played_events(&self, origin: &CallOrigin) -> Option<Result<Vec<AgentEvent>, ModelError>> {
+        self.inner.played_events(origin)
     }
 }
 

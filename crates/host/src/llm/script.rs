@@ -2,7 +2,7 @@
 
 use super::fit::Fit;
 use super::status::error_of_status;
-use super::{CallOrigin, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
+use super::{AgentEvent, CallOrigin, ChatReply, ChatRequest, ModelError, ModelProvider, ModelRef};
 use futures::future::BoxFuture;
 use kb_base::value::{AttemptName, Json, Money, PlacedStep, Tier, Usage};
 use kb_clock::RunClock;
@@ -36,11 +36,14 @@ impl ScriptPlayer {
         ScriptPlayer { fit, ..self }
     }
 
+    fn turns(&self, origin: &CallOrigin) -> Option<(&str, &Vec<ScriptTurn>)> {
+        let steps = self.script.steps.iter().map(|(key, turns)| (key.as_str(), turns));
+        AttemptName::most_exact(steps, &origin.place)
+    }
+
     fn turn(&self, request: &ChatRequest) -> Result<&ScriptTurn, ModelError> {
         let origin = &request.origin;
-        let steps = self.script.steps.iter().map(|(key, turns)| (key.as_str(), turns));
-        let found = AttemptName::most_exact(steps, &origin.place);
-        let Some((key, turns)) = found else {
+        let Some((key, turns)) = self.turns(origin) else {
             return Err(self.missing(origin, "no key matches"));
         };
         self.fit.compare(key, turns, request);
@@ -114,6 +117,17 @@ impl ModelProvider for ScriptPlayer {
 
     fn resolve(&self, tier: Tier, model: Option<&str>) -> Result<ModelRef, ModelError> {
         Ok(ModelRef { name: model.unwrap_or("script").to_owned(), tier: Some(tier) })
+    }
+
+    /// A turn that the script does not have is one of an agent if another one of the attempt is.
+    fn played_events(&self, origin: &CallOrigin) -> Option<Result<Vec<AgentEvent>, ModelError>> {
+        let (_, turns) = self.turns(origin)?;
+        let index = (origin.turn.max(1) - 1) as usize;
+        turns.iter().find(|turn| turn.agent.is_some())?;
+        let events = turns.get(index).and_then(|turn| turn.agent.as_deref()).unwrap_or_default();
+        let events =
+            events.iter().filter_map(|own| AgentEvent::of(own, &origin.params).transpose());
+        Some(events.collect::<Result<_, _>>().map_err(|why| unfilled(origin, &why)))
     }
 }
 

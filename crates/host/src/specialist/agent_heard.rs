@@ -10,6 +10,7 @@ use crate::agent::{
     AgentFault, Asked, CallReport, CallState, Event, FileRead, FileWrite, Permission, Update,
     Wanted, Wire,
 };
+use crate::llm::AgentEvent;
 use crate::tool::Call;
 use kb_attempt::Progress;
 use kb_base::diagnostic::Code;
@@ -135,13 +136,7 @@ impl Attempt<'_> {
             return Ok(());
         } else {
             self.end_message(heard).await?;
-            self.count_call().await?;
-            let id = self.call_id();
-            let (tool, args) = (format!("{REPORTED}{}", report.kind()), report.args());
-            let title = report.title.as_deref().unwrap_or_default();
-            let shown = format!("{tool} {}", one_line(title, SHOWN));
-            self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
-            self.record(self.start_record(&pending(id.clone(), &tool, args))).await?;
+            let id = self.begin_report(&report).await?;
             heard.reports.insert(own.clone(), (id, report));
         }
         let state = heard.reports.get(&own).and_then(|(_, known)| known.state);
@@ -155,6 +150,18 @@ impl Attempt<'_> {
         self.record_report(id, &report, status).await
     }
 
+    /// Counts a reported call and records that it begins; returns its id.
+    pub(super) async fn begin_report(&mut self, report: &CallReport) -> Result<String, StopReason> {
+        self.count_call().await?;
+        let id = self.call_id();
+        let (tool, args) = (format!("{REPORTED}{}", report.kind()), report.args());
+        let title = report.title.as_deref().unwrap_or_default();
+        let shown = format!("{tool} {}", one_line(title, SHOWN));
+        self.context.recorder.progress(Progress::Tool(shown.trim_end().to_owned()));
+        self.record(self.start_record(&pending(id.clone(), &tool, args))).await?;
+        Ok(id)
+    }
+
     /// Records the reported calls that have not ended with the turn.
     pub(super) async fn close_reports(&mut self, heard: &mut Heard) -> Result<(), StopReason> {
         for (_, (id, report)) in std::mem::take(&mut heard.reports) {
@@ -163,13 +170,15 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    async fn record_report(
+    pub(super) async fn record_report(
         &mut self,
         id: String,
         report: &CallReport,
         status: InvocationStatus,
     ) -> Result<(), StopReason> {
         let args = report.args();
+        let (kind, told) = (report.kind().to_owned(), args.clone());
+        self.keep_event(AgentEvent::Reported { kind, args: told, status });
         let invocation = Invocation {
             id,
             tool: format!("{REPORTED}{}", report.kind()),
@@ -237,8 +246,9 @@ impl Attempt<'_> {
     }
 
     /// Whether the agent may make a call of its own: where the specialist may call the tools that do the same.
-    async fn decide(&mut self, permission: &Permission) -> Result<bool, StopReason> {
+    pub(super) async fn decide(&mut self, permission: &Permission) -> Result<bool, StopReason> {
         let call = &permission.call;
+        self.keep_event(AgentEvent::Asked { kind: call.kind().to_owned(), args: call.args() });
         let refusal = self.refusal(permission)?;
         let what = one_line(call.title.as_deref().unwrap_or(&call.id), SHOWN);
         let (kind, what) = (call.kind(), what.trim());

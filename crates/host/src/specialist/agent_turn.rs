@@ -3,13 +3,13 @@
 use super::agent_heard::Heard;
 use super::agent_homes::AgentHome;
 use super::agent_prompt::{self, Seen};
-use super::open_agent::{Interrupted, OpenAgent, Worker};
+use super::open_agent::{AgentWork, Interrupted, OpenAgent, Worker};
 use super::prompt_record::model_call;
 use super::report::StopReason;
 use super::runner::Attempt;
 use super::turn::Turn;
 use crate::agent::{AgentFault, AgentSession, TurnStop, Wire};
-use crate::llm::{CallOrigin, ChatReply, ChatRequest, Message, ModelRef};
+use crate::llm::{ChatReply, ChatRequest, Message, ModelRef};
 use crate::tool::AgentStart;
 use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
@@ -31,6 +31,16 @@ impl Attempt<'_> {
         agent: &CodingAgent,
     ) -> Result<(), StopReason> {
         self.note_repair(turn).await?;
+        self.agent_turn = self.conversation.turns() + 1;
+        if self.secrets.is_none() {
+            return self.play_turn(turn, agent).await;
+        }
+        let ended = self.work_with_agent(turn, agent).await;
+        self.keep_stop(&ended);
+        ended
+    }
+
+    async fn work_with_agent(&mut self, turn: Turn, agent: &CodingAgent) -> Result<(), StopReason> {
         let mut seen = Seen::ToLastAnswer;
         if self.open.is_none() {
             let open = self.start_agent(agent).await?;
@@ -47,10 +57,12 @@ impl Attempt<'_> {
         let reply = self.take_turn(&mut open, agent, &request).await;
         self.open = Some(open);
         self.settle(reserved, &reply).await?;
-        self.record(model_call(&request, reply?, Vec::new())).await
+        let reply = reply?;
+        self.keep_reply(&request, &reply, seen);
+        self.record(model_call(&request, reply, Vec::new())).await
     }
 
-    fn agent_request(&self, turn: Turn, agent: &CodingAgent, seen: Seen) -> ChatRequest {
+    pub(super) fn agent_request(&self, turn: Turn, agent: &CodingAgent, seen: Seen) -> ChatRequest {
         let prompt = agent_prompt::of_turn(&self.conversation, turn.mode, seen, self.work);
         ChatRequest {
             model: ModelRef { name: agent.name.clone(), tier: None },
@@ -61,11 +73,7 @@ impl Attempt<'_> {
             max_tokens: None,
             reasoning: None,
             timeout: self.work.specialist.limits.timeout,
-            origin: CallOrigin {
-                place: self.request.place(),
-                turn: self.conversation.turns() + 1,
-                params: self.work.params.clone(),
-            },
+            origin: self.agent_origin(),
         }
     }
 
@@ -89,6 +97,10 @@ impl Attempt<'_> {
             evidence: self.request.evidence,
             home: home.as_ref().map(AgentHome::path),
         };
+        let before = home.as_ref().filter(|_| self.goes_on()).and_then(AgentHome::session);
+        if let Some((_, since)) = before.as_ref().filter(|_| agent.loses_new_sessions()) {
+            self.wait_for_next_minute(*since).await?;
+        }
         self.context.recorder.progress(Progress::Model(agent.name.clone()));
         let (since, began) = (self.clock.now(), kb_clock::instant());
         let toolset = self.toolset.clone();
@@ -97,10 +109,6 @@ impl Attempt<'_> {
         let (cwd, offer) = (process.cwd.clone(), self.tool_offer(agent, &process));
         let before = before.map(|(id, _)| id);
         let opened = tokio::select! {
-        let before = home.as_ref().filter(|_| self.goes_on()).and_then(AgentHome::session);
-        if let Some((_, since)) = before.as_ref().filter(|_| agent.loses_new_sessions()) {
-            self.wait_for_next_minute(*since).await?;
-        }
             biased;
             () = self.context.cancel.cancelled() => return Err(StopReason::Cancelled),
             _woken = self.deadline.passed() => return Err(StopReason::TimedOut),
@@ -118,26 +126,18 @@ impl Attempt<'_> {
             if session.is_loaded { "has started and continues its session" } else { "has started" };
         let text = format!("the agent `{}` {goes_on}: {}", agent.name, agent.argv.join(" "));
         self.record(Record::Note(Note::info(text))).await?;
-        let (argv, tools) = (agent.argv.clone(), agent.tools);
-        let worker = Worker { process, argv, tools, since, parts: 0, cost: None };
+        let worker = Worker { process, work: AgentWork::begin(agent, since), cost: None };
         Ok(OpenAgent { session, worker, began, counted: Money::ZERO })
     }
 
     /// Whether the attempt continues with what the session of an earlier one began: it was interrupted, or its gate asks for
     /// corrections. An attempt that takes another approach has a session of its own.
-    fn goes_on(&self) -> bool {
+    pub(super) fn goes_on(&self) -> bool {
         let feedback = self.work.feedback.as_ref();
         let corrects = feedback.is_some_and(|own| own.approach != Approach::Another);
         corrects || !self.work.history.is_empty()
     }
 
-    /// The values of the variables of the agent.
-    async fn agent_env(&self, agent: &CodingAgent) -> Result<Vec<(String, String)>, StopReason> {
-        let mut env = Vec::new();
-        for (name, value) in &agent.env {
-            let value = match (value, &self.secrets) {
-                (ServerValue::Text(text), _) => text.clone(),
-                (ServerValue::Secret(reference), Some(secrets)) => {
     /// Waits until the minute of this time is over.
     async fn wait_for_next_minute(&mut self, since: Timestamp) -> Result<(), StopReason> {
         let Some(wait) = rest_of_minute(since, self.clock.now()) else { return Ok(()) };
@@ -154,6 +154,13 @@ impl Attempt<'_> {
         }
     }
 
+    /// The values of the variables of the agent.
+    async fn agent_env(&self, agent: &CodingAgent) -> Result<Vec<(String, String)>, StopReason> {
+        let mut env = Vec::new();
+        for (name, value) in &agent.env {
+            let value = match (value, &self.secrets) {
+                (ServerValue::Text(text), _) => text.clone(),
+                (ServerValue::Secret(reference), Some(secrets)) => {
                     let value = secrets(reference.clone()).await;
                     value.map_err(|failure| StopReason::Agent(OutcomeKind::ToolError, failure))?
                 }
@@ -257,7 +264,8 @@ impl Attempt<'_> {
         worker: &mut Worker,
     ) -> Result<(), StopReason> {
         let Some(changes) = worker.process.changes_so_far().await else { return Ok(()) };
-        let invocation = worker.invocation(self.request.attempt, self.clock.now(), changes);
+        self.keep_changes(&changes);
+        let invocation = worker.work.invocation(self.request.attempt, self.clock.now(), changes);
         let (turn, result) = (self.turn_of_call(), Payload::inline(Json::Null));
         self.record(Record::ToolResult { turn, invocation, result }).await
     }
@@ -267,15 +275,17 @@ impl Attempt<'_> {
         &mut self,
         ended: Result<(), StopReason>,
     ) -> Result<(), StopReason> {
-        let Some(open) = self.open.take() else { return ended };
+        let Some(open) = self.open.take() else { return self.close_played(ended).await };
         let OpenAgent { session, mut worker, began, .. } = open;
         let exited = match session.end().await {
             Ok(exited) => exited,
             // Its descendants have ended with it.
             Err(_) => kb_process::ProcessResult::unknown(began.elapsed()),
         };
-        let mut invocation = worker.invocation(self.request.attempt, self.clock.now(), Vec::new());
+        let (attempt, now) = (self.request.attempt, self.clock.now());
+        let mut invocation = worker.work.invocation(attempt, now, Vec::new());
         let end = worker.process.end(exited).await;
+        self.keep_changes(&end.changes);
         invocation.changes = end.changes;
         invocation.process = Some(Box::new(end.process));
         let result = Payload::inline(Json::Null);
@@ -290,6 +300,12 @@ impl Attempt<'_> {
     }
 }
 
+/// How long the minute of a time still takes; `None` if it is over.
+fn rest_of_minute(since: Timestamp, now: Timestamp) -> Option<Duration> {
+    let next = (since.0 / MINUTE + 1) * MINUTE;
+    (now.0 < next).then(|| Duration::from_millis((next - now.0).clamp(0, MINUTE) as u64))
+}
+
 fn stopped(fault: &AgentFault, agent: &CodingAgent, is_open: bool) -> StopReason {
     StopReason::Agent(OutcomeKind::ToolError, fault.failure(agent, is_open))
 }
@@ -300,12 +316,6 @@ fn refused(failure: Failure, agent: &CodingAgent) -> StopReason {
         return StopReason::Agent(OutcomeKind::PolicyDenied, failure);
     }
     let why = failure.message.trim_start_matches("did not start: ").to_owned();
-/// How long the minute of a time still takes; `None` if it is over.
-fn rest_of_minute(since: Timestamp, now: Timestamp) -> Option<Duration> {
-    let next = (since.0 / MINUTE + 1) * MINUTE;
-    (now.0 < next).then(|| Duration::from_millis((next - now.0).clamp(0, MINUTE) as u64))
-}
-
     let fault = AgentFault::Over(kb_jsonrpc::Fault::NotStarted(why));
     stopped(&fault, agent, false)
 }

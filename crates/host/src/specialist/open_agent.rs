@@ -7,7 +7,7 @@ use kb_base::value::{Digest, Money, Timestamp};
 use kb_core::evidence::{
     AGENT_PROCESS, Change, Invocation, InvocationStatus, Purpose, WITH_TOOLS_OF_KB,
 };
-use kb_language::definition::AgentTools;
+use kb_language::definition::{AgentTools, CodingAgent};
 use serde_json::json;
 
 /// A coding agent whose session is open.
@@ -22,6 +22,22 @@ pub(super) struct OpenAgent {
 /// The process of an agent, with what is known of its work.
 pub(super) struct Worker {
     pub(super) process: AgentProcess,
+    pub(super) work: AgentWork,
+    /// What the session has cost so far, as the agent says.
+    pub(super) cost: Option<Money>,
+}
+
+/// An agent whose turns are played.
+pub(super) struct PlayedAgent {
+    pub(super) work: AgentWork,
+    /// What it changed by itself and is not recorded yet.
+    pub(super) changes: Vec<Change>,
+    /// How many files it changed.
+    pub(super) files: u32,
+}
+
+/// What the records of an agent say about it.
+pub(super) struct AgentWork {
     pub(super) argv: Vec<String>,
     /// Which tools it works with.
     pub(super) tools: AgentTools,
@@ -29,11 +45,14 @@ pub(super) struct Worker {
     pub(super) since: Timestamp,
     /// How often its changes were recorded.
     pub(super) parts: u32,
-    /// What the session has cost so far, as the agent says.
-    pub(super) cost: Option<Money>,
 }
 
-impl Worker {
+impl AgentWork {
+    /// That of an agent which starts now.
+    pub(super) fn begin(agent: &CodingAgent, since: Timestamp) -> AgentWork {
+        AgentWork { argv: agent.argv.clone(), tools: agent.tools, since, parts: 0 }
+    }
+
     /// The record of what the agent did by itself until now.
     pub(super) fn invocation(
         &mut self,

@@ -7,7 +7,7 @@ use super::context::ContextLimits;
 use super::conversation::Conversation;
 use super::input_budget::{self, FittedInput};
 use super::ledger::Ledger;
-use super::open_agent::OpenAgent;
+use super::open_agent::{OpenAgent, PlayedAgent};
 use super::origin::origin;
 use super::prompt;
 use super::related;
@@ -15,7 +15,7 @@ use super::report::{self, StopReason};
 use super::submit::Submission;
 use super::toolset::ToolSet;
 use super::turn::Next;
-use crate::llm::{ModelProvider, ModelRef, ToolDescription};
+use crate::llm::{CallOrigin, ModelProvider, ModelRef, ToolDescription};
 use crate::tool::ServerSecrets;
 use kb_attempt::{Context, Outcome, Request, SpecialistWork, run_blocking};
 use kb_base::value::{StepId, json_text};
@@ -68,7 +68,7 @@ impl SpecialistRunner {
         context: &Context,
     ) -> Outcome {
         // A coding agent could not read on.
-        let is_agent = self.agents.is_some() && work.specialist.agent.is_some();
+        let is_agent = self.agent_of(request, work).is_some();
         let most = if is_agent { u32::MAX } else { self.max_input_tokens };
         let fitted = input_budget::fit(work, most);
         let rules = work.specialist.security.as_deref();
@@ -109,6 +109,15 @@ impl SpecialistRunner {
             run_blocking(|| attempt.toolset.confirm_memory());
         }
         attempt.outcome(ended)
+    }
+
+    /// The coding agent that does the work, or whose recorded turns are done again. A script of a model takes its place.
+    fn agent_of(&self, request: &Request, work: &SpecialistWork) -> Option<Arc<CodingAgent>> {
+        let origin = CallOrigin { place: request.place(), turn: 1, params: work.params.clone() };
+        let works = |_: &Arc<CodingAgent>| {
+            self.agents.is_some() || self.provider.played_events(&origin).is_some()
+        };
+        work.specialist.agent.clone().filter(works)
     }
 
     /// Maximum tool calls of an attempt: of the specialist and of `global_limits`, whichever is lower.
@@ -177,6 +186,10 @@ pub(super) struct Attempt<'a> {
     pub(super) homes: Option<AgentHomes>,
     /// Its process, once it was started.
     pub(super) open: Option<OpenAgent>,
+    /// What is done in its place, once a recorded turn was played.
+    pub(super) played: Option<PlayedAgent>,
+    /// The turn that the agent has or had last.
+    pub(super) agent_turn: u32,
     pub(super) fell_back: bool,
     /// `llm.reasoning` of the settings.
     pub(super) reasoning: Option<Reasoning>,
@@ -197,7 +210,7 @@ impl<'a> Attempt<'a> {
         toolset: Arc<dyn ToolSet>,
     ) -> Self {
         let specialist = &*work.specialist;
-        let agent = specialist.agent.clone().filter(|_| runner.agents.is_some());
+        let agent = runner.agent_of(request, work);
         toolset.begin_memory(origin(request, work));
         let allow_list: Vec<String> = specialist.tools.iter().map(ToString::to_string).collect();
         let mut tools = toolset.describe(&allow_list);
@@ -255,6 +268,8 @@ impl<'a> Attempt<'a> {
             secrets: runner.agents.clone(),
             homes: runner.homes.clone(),
             open: None,
+            played: None,
+            agent_turn: 0,
             fell_back: false,
             reasoning: runner.reasoning,
             response_limit: None,

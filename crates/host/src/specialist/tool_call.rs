@@ -5,6 +5,7 @@ use super::compression::arguments;
 use super::pending_call::PendingCall;
 use super::report::StopReason;
 use super::runner::Attempt;
+use crate::llm::AgentEvent;
 use crate::tool::{Call, CallResult, Caller};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -224,6 +225,8 @@ impl Attempt<'_> {
         pending: &PendingCall,
         withdrawn: &CancellationToken,
     ) -> Result<CallResult, StopReason> {
+        let (tool, args) = (pending.tool.clone(), pending.args.clone());
+        self.keep_event(AgentEvent::Called { tool, args });
         let refused = self.decision(pending)?;
         self.record(self.start_record(pending)).await?;
         let shown = format!("{} {}", pending.tool, arguments(&pending.args));

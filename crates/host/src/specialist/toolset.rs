@@ -2,6 +2,7 @@
 
 use crate::llm::ToolDescription;
 use crate::tool::{AgentProcess, AgentStart, Call, CallResult, MemoryOrigin, Toolbox};
+use crate::workspace::Workspace;
 use futures::future::BoxFuture;
 use kb_attempt::Recorder;
 use kb_base::diagnostic::Code;
@@ -61,6 +62,10 @@ pub trait ToolSet: Send + Sync {
     }
     /// Why a coding agent must not do by itself what a tool does, with these paths; `None` if it may.
     fn refusal(&self, _call: &Call, _paths: &[String]) -> Option<Failure> {
+        None
+    }
+    /// The files that the calls concern.
+    fn workspace(&self) -> Option<&Workspace> {
         None
     }
     /// Says whose attempt this is, for what it proposes to remember.
@@ -141,6 +146,10 @@ impl ToolSet for Toolbox {
 
     fn refusal(&self, call: &Call, paths: &[String]) -> Option<Failure> {
         Toolbox::refusal(self, call, paths)
+    }
+
+    fn workspace(&self) -> Option<&Workspace> {
+        Some(Toolbox::workspace(self))
     }
 
     fn begin_memory(&self, origin: MemoryOrigin) {

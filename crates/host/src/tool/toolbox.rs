@@ -328,6 +328,11 @@ impl Toolbox {
         Refusal::denied(Failure::new(Code::UNKNOWN_TOOL, message).help(help))
     }
 
+    /// The files that the calls concern.
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.shared.workspace
+    }
+
     pub(super) fn context(&self, spec: &ToolSpec) -> CallContext<'_> {
         let shared = &self.shared;
         let rules = shared.rules.get(&*spec.name).cloned();

@@ -53,7 +53,7 @@ pub use mcp::{
 pub use model::*;
 pub use notify::{NotifyEvent, NotifyHook, NotifyPlaybook, NotifyTarget, NotifyWebhook};
 pub use schema::{Property, Schema, Violation};
-pub use script::{Script, ScriptCall, ScriptError, ScriptTurn, ScriptUsage};
+pub use script::{AgentEvent, Script, ScriptCall, ScriptError, ScriptTurn, ScriptUsage};
 pub use settings::*;
 pub use step_texts::{StepTexts, content_digest};
 pub use syntax::step_key_scope;

@@ -1,6 +1,6 @@
 //! Scripts (`kb.script/1`): written responses that replace those of a model.
 
-use super::keys::KeyType::{Constant, Integer, List, Map, MapOf, Number, Text};
+use super::keys::KeyType::{Choice, Constant, Integer, List, Map, MapOf, Number, Text};
 use super::keys::{KeyRule, keys};
 use super::syntax::{Decoder, Node, Unread, Value};
 use crate::expression::{EvalError, Root, Scope, ValueTemplate};
@@ -8,6 +8,9 @@ use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The keys of an [`AgentEvent`] that say what was done.
+const EVENTS: [&str; 5] = ["tool", "reports", "asks", "writes", "deletes"];
 
 /// A script: the responses of a model, written down (`kb.script/1`).
 #[derive(Debug, Clone, Default)]
@@ -18,13 +21,15 @@ pub struct Script {
 
 keys! {
     /// One response of the model.
-    pub struct ScriptTurn(Debug, Clone, Default): TURN = ("turn", "a turn", rule KeyRule::AtLeastOne(&["say", "calls", "output", "error"])) {
+    pub struct ScriptTurn(Debug, Clone, Default): TURN = ("turn", "a turn", rule KeyRule::AtLeastOne(&["say", "calls", "output", "agent", "error"])) {
         /// Text of the response.
         say: Option<String> = "say", example("\"I read the file first.\"");
         /// Tool calls.
         calls: Vec<ScriptCall> = "calls" as List(const { &Map(&CALL) }) => calls, example("[{tool: fs:read, args: {path: a.txt}}]");
         /// Final output; can contain placeholders over `params`.
         output: Option<ValueTemplate> = "output", example("{summary: done}");
+        /// What a [coding agent](../../agents.md) did before `say`, its last message. `--record` writes it; it is done again in the place of the agent.
+        agent: Option<Vec<AgentEvent>> = "agent" as List(const { &Map(&EVENT) }) => events, example("[{tool: fs:write, args: {path: a.txt}}]");
         /// Reported tokens.
         usage: Option<ScriptUsage> = "usage", example("{prompt: 900, completion: 120}");
         /// Delay before the response in milliseconds.
@@ -41,6 +46,26 @@ keys! {
         tool: String = "tool", required, example("fs:write");
         /// Arguments; can contain placeholders over `params`.
         args: ValueTemplate = "args", default("{}"), example("{path: a.txt}");
+    }
+
+    /// One thing that a coding agent did.
+    pub struct AgentEvent(Debug, Clone): EVENT = ("event", "what an agent did", rule KeyRule::ExactlyOne(&EVENTS)) {
+        /// Name of a tool of its specialist that it called.
+        tool: Option<String> = "tool", example("fs:write");
+        /// Kind of a call of a tool of its own that it reported.
+        reports: Option<String> = "reports", example("execute");
+        /// Kind of a call of a tool of its own for which it asked for a permission.
+        asks: Option<String> = "asks", example("edit");
+        /// Path of a file that it wrote by itself.
+        writes: Option<String> = "writes", example("src/a.rs");
+        /// Path of a file that it deleted by itself.
+        deletes: Option<String> = "deletes", example("src/b.rs");
+        /// Arguments of the call; can contain placeholders over `params`.
+        args: ValueTemplate = "args", default("{}"), example("{path: a.txt}");
+        /// Text of the written file.
+        content: Option<String> = "content", example("hello");
+        /// How a reported call ended, as the agent says.
+        status: Option<String> = "status" as Choice(&["success", "failed", "unknown"]), default("success");
     }
 
     /// Tokens of one response.
@@ -66,6 +91,13 @@ impl ScriptTurn {
     /// The final output, rendered with the parameters of the run.
     pub fn output_with(&self, params: &Arc<Json>) -> Option<Result<Json, EvalError>> {
         self.output.as_ref().map(|output| fill(output, params))
+    }
+}
+
+impl AgentEvent {
+    /// The arguments, rendered with the parameters of the run.
+    pub fn args_with(&self, params: &Arc<Json>) -> Result<Json, EvalError> {
+        fill(&self.args, params)
     }
 }
 
@@ -166,10 +198,29 @@ fn turn(node: &Node, decoder: &mut Decoder) -> Option<ScriptTurn> {
     {
         decoder.push(
             Diagnostic::error(Code::BAD_TURN, node.span, "the turn has no response")
-                .help("add `say`, `calls`, `output` or `error`"),
+                .help("add `say`, `calls`, `output`, `agent` or `error`"),
         );
     }
     ScriptTurn::of(&fields, decoder)
+}
+
+/// Decodes `agent` of a turn.
+fn events(node: &Node, _: &str, decoder: &mut Decoder) -> Option<Vec<AgentEvent>> {
+    let Some(items) = node.as_seq() else {
+        decoder.wrong_type(node, "agent", "a list of what an agent did");
+        return None;
+    };
+    let event = |item: &Node, decoder: &mut Decoder| {
+        let fields = decoder.fields(item, &EVENT)?;
+        if EVENTS.iter().filter(|name| fields.entry(name).is_some()).count() != 1 {
+            let message =
+                "what an agent did has one of `tool`, `reports`, `asks`, `writes` and `deletes`";
+            let help = "write one entry of the list for each thing that it did";
+            decoder.push(Diagnostic::error(Code::BAD_TURN, item.span, message).help(help));
+        }
+        AgentEvent::of(&fields, decoder)
+    };
+    Some(items.iter().filter_map(|item| event(item, decoder)).collect())
 }
 
 /// Decodes `calls` of a turn.

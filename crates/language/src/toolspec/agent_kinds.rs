@@ -1,6 +1,6 @@
 //! [`NeededTools`]: the tools that do what a coding agent does by itself.
 
-use super::table::{COMMAND_RUNNER, FILE_READER, FILE_WRITER, HTTP_REQUEST};
+use super::table::{COMMAND_RUNNER, FILE_DELETER, FILE_READER, FILE_WRITER, HTTP_REQUEST};
 
 /// The tools that a specialist must be allowed to call, so that a coding agent may do the same by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,8 @@ impl NeededTools {
             "read" => NeededTools::AnyOf(&[FILE_READER]),
             "search" => NeededTools::AnyOf(&["fs:search", "fs:list"]),
             "edit" => NeededTools::AnyOf(&[FILE_WRITER, "fs:edit"]),
-            "delete" => NeededTools::All(&["fs:delete"]),
-            "move" => NeededTools::All(&[FILE_WRITER, "fs:delete"]),
+            "delete" => NeededTools::All(&[FILE_DELETER]),
+            "move" => NeededTools::All(&[FILE_WRITER, FILE_DELETER]),
             "execute" => NeededTools::All(&[COMMAND_RUNNER]),
             "fetch" => NeededTools::All(&[HTTP_REQUEST]),
             "think" => NeededTools::Nothing,

@@ -34,6 +34,6 @@ pub use names::ToolMatch;
 pub use plugin::{NamespaceProblem, PLUGINS, ToolNamespace};
 pub use spec::{EvidenceTier, InputCheck, ResultPart, Text, ToolLevel, ToolSpec};
 pub use table::{
-    ARTIFACT_READER, COMMAND_RUNNER, FILE_READER, FILE_WRITER, HTTP_REQUEST, MEMORY_READER,
-    MEMORY_WRITER, OUTPUT_READER,
+    ARTIFACT_READER, COMMAND_RUNNER, FILE_DELETER, FILE_READER, FILE_WRITER, HTTP_REQUEST,
+    MEMORY_READER, MEMORY_WRITER, OUTPUT_READER,
 };

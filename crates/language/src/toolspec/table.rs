@@ -25,6 +25,8 @@ pub(super) static TABLE: LazyLock<Vec<Arc<ToolSpec>>> = LazyLock::new(|| {
 pub const FILE_READER: &str = "fs:read";
 /// The tool that writes text files.
 pub const FILE_WRITER: &str = "fs:write";
+/// The tool that deletes files.
+pub const FILE_DELETER: &str = "fs:delete";
 /// The tool that starts commands. A coding agent may do what it may do.
 pub const COMMAND_RUNNER: &str = "shell:exec";
 /// The tool that reads the rest of a truncated result.

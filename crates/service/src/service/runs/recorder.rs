@@ -109,6 +109,11 @@ impl Recorder {
         &self.calls
     }
 
+    /// The files that coding agents wrote and whose content is not in the script.
+    pub fn not_kept(&self) -> Vec<String> {
+        self.turns.left_out()
+    }
+
     /// What masks the secrets of the run.
     pub fn redactor(&self) -> Arc<Redactor> {
         self.redactor.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -84,7 +84,8 @@ fn test_of(
     let mut world = World { context, yes: frozen.yes, ..World::new(context) };
     world.add(view, &[])?;
     let redactor = recorder.redactor();
-    let (files, copy, changes, left_out) = files(context, before, &world.read);
+    let (files, copy, changes, mut left_out) = files(context, before, &world.read);
+    left_out.extend(recorder.not_kept());
     let name = recorder.script().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut test = JsonMap::new();
     let mut set = |key: &str, value: Json| {
