@@ -161,6 +161,58 @@ jobs:
     );
 }
 
+/// `success()` and `failure()` of a job count all jobs before it, also behind a job that runs in any case; and a job
+/// that does not start runs no step, whatever its steps say.
+#[test]
+fn a_job_counts_all_jobs_before_it_and_a_job_that_does_not_start_runs_no_step() {
+    let chain = |test: &str, report: &str, deploy: &str| {
+        format!(
+            "name: chain
+on: workflow_dispatch
+jobs:
+  test: {{{test}}}
+  report: {{needs: test, {report}steps: [{{run: touch ran-1}}]}}
+  deploy: {{needs: report, {deploy}steps: [{{run: touch deployed}}]}}
+"
+        )
+    };
+    let (fails, skipped) = ("steps: [{run: exit 1}]", "if: 'false', steps: [{run: pwd}]");
+    for (test, report, deploy, code, made) in [
+        (fails, "if: always(), ", "", 1, &["ran-1"][..]),
+        (fails, "if: always(), ", "if: success(), ", 1, &["ran-1"]),
+        (fails, "if: failure(), ", "", 1, &["ran-1"]),
+        (fails, "if: always(), ", "if: failure(), ", 1, &["ran-1", "deployed"]),
+        (skipped, "if: always(), ", "", 0, &["ran-1"]),
+        (skipped, "", "", 0, &[]),
+        ("steps: [{run: pwd}]", "if: always(), ", "", 0, &["ran-1", "deployed"]),
+    ] {
+        runs(("chain.yml", &chain(test, report, deploy)), "chain", code, made);
+    }
+    let waits = |test: &str| {
+        format!(
+            "name: waits
+on: workflow_dispatch
+jobs:
+  test: {{{test}}}
+  build:
+    needs: test
+    steps: [{{if: 1 == 1, run: touch ran-1}}, {{run: touch ran-2}}, {{if: always(), run: touch cleaned}}]
+  alarm: {{needs: build, if: always() && needs.build.result == 'failure', steps: [{{run: touch hooked}}]}}
+  calm: {{needs: build, if: always() && needs.build.result == 'skipped', steps: [{{run: touch after}}]}}
+"
+        )
+    };
+    for (test, code) in [(fails, 1), (skipped, 0)] {
+        runs(("waits.yml", &waits(test)), "waits", code, &["after"]);
+    }
+    let all = ["ran-1", "ran-2", "cleaned"];
+    runs(("waits.yml", &waits("steps: [{run: pwd}]")), "waits", 0, &all);
+    // A failure that the job tolerates is a success of the job.
+    let tolerated = "continue-on-error: true, steps: [{run: exit 1}]";
+    runs(("chain.yml", &chain(tolerated, "", "")), "chain", 0, &["ran-1", "deployed"]);
+    runs(("chain.yml", &chain(tolerated, "if: failure(), ", "")), "chain", 0, &[]);
+}
+
 #[test]
 fn tools_with_limits_are_not_granted_without_them() {
     let text = "---\nallowed-tools: Read, Bash(git add:*)\n---\nCommit.\n";

@@ -164,20 +164,31 @@ fn folded_list(node: &Node, scope: &Scope) -> Result<Lowered, String> {
 /// Whether a step or job ended with a result: `steps.ID.outcome`, `needs.ID.result`.
 fn has_result(path: &[&str], result: &str, scope: &Scope) -> Result<Option<Lowered>, String> {
     let unknown = || path.join(".");
-    let steps = match path {
+    let (steps, first) = match path {
         ["steps", id, "outcome"] => {
-            vec![scope.steps.get(*id).ok_or_else(unknown)?.id.clone()]
+            (vec![scope.steps.get(*id).ok_or_else(unknown)?.id.clone()], None)
         }
-        ["needs", id, "result"] => scope.jobs.get(*id).ok_or_else(unknown)?.ends.clone(),
+        ["needs", id, "result"] => {
+            let job = scope.jobs.get(*id).ok_or_else(unknown)?;
+            (job.ends.clone(), job.first.as_ref())
+        }
         _ => return Ok(None),
     };
     let (all, any) = if steps.len() == 1 { (COMPARISON, COMPARISON) } else { (AND, OR) };
-    Ok(Some(match result {
-        "success" => Lowered::new(all_are(&steps, "succeeded"), all),
-        "failure" => Lowered::new(any_failed(&steps), any),
-        "skipped" => Lowered::new(all_are(&steps, "skipped"), all),
-        "cancelled" => Lowered::new(all_are(&steps, "cancelled"), all),
-        other => return Err(other.to_owned()),
+    let failed = Lowered::new(any_failed(&steps), any);
+    Ok(Some(match (result, first.map(|first| reference(first))) {
+        ("success", _) => Lowered::new(all_are(&steps, "succeeded"), all),
+        ("failure", None) => failed,
+        // A job that does not start because another one failed is skipped on GitHub.
+        ("failure", Some(first)) => {
+            Lowered::new(format!("{first}.status != 'blocked' and {}", failed.at(NOT)), AND)
+        }
+        ("skipped", None) => Lowered::new(all_are(&steps, "skipped"), all),
+        ("skipped", Some(first)) => {
+            Lowered::new(format!("{first}.status in ['skipped', 'blocked']"), COMPARISON)
+        }
+        ("cancelled", _) => Lowered::new(all_are(&steps, "cancelled"), all),
+        (other, _) => return Err(other.to_owned()),
     }))
 }
 

@@ -1,7 +1,8 @@
 //! Jobs of GitHub Actions: each becomes a chain of steps.
 //!
 //! A step waits for the last step before it, and for those since then that run in other cases (`always()`,
-//! `failure()`). A step that is left out by its own `if` does not stop the chain.
+//! `failure()`). A step that is left out by its own `if` does not stop the chain. If the job can be left out or
+//! blocked as a whole, such steps also require that its first step, `JOB-start` or the approval, has succeeded.
 
 use super::actions_condition::{Condition, When};
 use super::actions_defaults::{common_keys, environment, run_defaults};
@@ -9,7 +10,7 @@ use super::actions_machine::{PERMISSIONS, is_exact, machine};
 use super::actions_matrix::matrix;
 use super::actions_scope::{KnownJob, Scope, any_failed};
 use super::actions_text::{joined, template};
-use super::draft::{Draft, literal, name, playbook_id, step_id};
+use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
 use super::fields::{Fields, words};
 use super::output::Out;
 use super::shell::Variables;
@@ -17,11 +18,34 @@ use kb_base::value::Json;
 use kb_language::definition::Positioned;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The most steps of jobs before a job whose outcomes `success()` counts. More have no translation, because each
+/// job could repeat them.
+const MAX_BEFORE: usize = 200;
+
+/// A step that a next one waits for.
+pub(super) struct Last {
+    pub(super) id: String,
+    /// Whether its own `if` can leave it out.
+    pub(super) may_skip: bool,
+    /// Whether its failure counts as a success (`continue-on-error`).
+    pub(super) is_tolerated: bool,
+}
+
+impl Last {
+    fn plain(id: &str) -> Last {
+        Last { id: id.to_owned(), may_skip: false, is_tolerated: false }
+    }
+}
+
 /// A job while its steps are read.
 pub(super) struct Job<'a> {
     pub(super) id: &'a str,
     /// The last steps of the jobs that it needs.
     needs: Vec<String>,
+    /// Those and the steps of jobs before them that `success()` and `failure()` count.
+    before: Vec<String>,
+    /// The step whose success means that the job has started.
+    pub(super) start: Option<String>,
     pub(super) scope: &'a mut Scope,
     pub(super) is_matrix: bool,
     /// Whether the other combinations of the matrix run after a failure.
@@ -33,8 +57,8 @@ pub(super) struct Job<'a> {
     condition: Condition,
     /// Keys of all its steps.
     pub(super) common: Vec<(&'static str, Out)>,
-    /// The steps that a next one waits for, and whether their own `if` can leave them out.
-    pub(super) last: Vec<(String, bool)>,
+    /// The steps that a next one waits for.
+    pub(super) last: Vec<Last>,
     pub(super) used: Vec<String>,
 }
 
@@ -55,7 +79,7 @@ pub(super) fn add(
     draft: &mut Draft,
 ) -> KnownJob {
     let fields = Fields::of(job, format!("jobs.{id}."), draft);
-    let needs = needed_steps(id, line, &needs_of(&fields), jobs, scope, draft);
+    let (needs, before) = needed_steps(id, line, &needs_of(&fields), jobs, scope, draft);
     let label = fields.text("name");
     fields.left_out(&["permissions"], PERMISSIONS, draft);
     let matrix = fields.take("strategy").and_then(|strategy| matrix(strategy, id, draft));
@@ -79,6 +103,8 @@ pub(super) fn add(
     let mut job = Job {
         id,
         needs,
+        before,
+        start: None,
         scope,
         is_matrix,
         finishes,
@@ -97,7 +123,7 @@ pub(super) fn add(
             format!("the job `{id}` runs after a cancellation only: it never runs"),
         );
         job.condition = Condition { when: When::Success, expression: Some("false".to_owned()) };
-        return KnownJob { ends: job.finish(line, draft), ..KnownJob::default() };
+        return job.finish(line, draft);
     }
     let mut place = Vec::new();
     job.place(&Condition::default(), &mut place);
@@ -107,14 +133,16 @@ pub(super) fn add(
     }
     if let Some(uses) = uses {
         let child = job.child(uses, &fields, draft);
-        return KnownJob { ends: job.finish(line, draft), child, ..KnownJob::default() };
+        return KnownJob { child, ..job.finish(line, draft) };
     }
+    job.begin(steps, draft);
     job.steps(steps, line, draft);
     let outputs = job.outputs(outputs, draft);
-    KnownJob { ends: job.finish(line, draft), outputs, child: None }
+    KnownJob { outputs, ..job.finish(line, draft) }
 }
 
-/// The last steps of the jobs that a job needs.
+/// The last steps of the jobs that a job needs; and these with the steps of jobs before them that `success()` and
+/// `failure()` of the job count.
 fn needed_steps(
     id: &str,
     line: u32,
@@ -122,11 +150,14 @@ fn needed_steps(
     jobs: &BTreeSet<&str>,
     scope: &Scope,
     draft: &mut Draft,
-) -> Vec<String> {
-    let mut steps = Vec::new();
+) -> (Vec<String>, Vec<String>) {
+    let (mut ends, mut before) = (Vec::new(), Vec::new());
     for need in needs {
         match scope.jobs.get(need) {
-            Some(job) => steps.extend(job.ends.iter().cloned()),
+            Some(job) => {
+                ends.extend(job.ends.iter().cloned());
+                before.extend(job.counted.iter().cloned());
+            }
             None if jobs.contains(need.as_str()) => {
                 draft.fails(line, format!("`{id}` and `{need}` need each other"));
             }
@@ -136,7 +167,14 @@ fn needed_steps(
             }
         }
     }
-    steps
+    let mut seen = BTreeSet::new();
+    before.retain(|step| seen.insert(step.clone()));
+    if before.len() > MAX_BEFORE.max(ends.len()) {
+        let message = format!("more than {MAX_BEFORE} jobs decide whether `{id}` runs");
+        draft.fails(line, message);
+        before.clone_from(&ends);
+    }
+    (ends, before)
 }
 
 fn step_name(step: &Positioned) -> Option<String> {
@@ -187,7 +225,31 @@ impl Job<'_> {
         self.place(&Condition::default(), &mut map);
         map.push(("approve", format!("Run `{}` in the environment `{shown}`?", self.id).into()));
         draft.steps.push(Out::map(map));
-        self.last.push((own, false));
+        self.last.push(Last::plain(&own));
+        self.start = Some(own);
+    }
+
+    /// Adds the step that says that the job has started, if the job can be left out and steps of it run in other
+    /// cases than after a success.
+    fn begin(&mut self, steps: &[Positioned], draft: &mut Draft) {
+        let may_not_start = !self.needs.is_empty() || self.condition.may_skip();
+        let has_if = steps.iter().any(|step| Fields::ahead(step).peek("if").is_some());
+        if self.start.is_some() || !may_not_start || !has_if {
+            return;
+        }
+        let own = step_id(&format!("{}-start", self.id));
+        let mut map = vec![("id", Out::from(own.as_str()))];
+        self.place(&Condition::default(), &mut map);
+        map.push(("set", Out::map(vec![("started", Json::Bool(true).into())])));
+        draft.steps.push(Out::map(map));
+        self.used.push(own.clone());
+        self.last.push(Last::plain(&own));
+        self.start = Some(own);
+    }
+
+    /// Whether no step of the job can have failed before the next one.
+    pub(super) fn is_first(&self) -> bool {
+        self.last.iter().all(|last| Some(&last.id) == self.start.as_ref())
     }
 
     /// Adds the one step of a job that calls another workflow of the repository. Returns its id.
@@ -240,7 +302,7 @@ impl Job<'_> {
         }
         map.extend((!with.is_empty()).then_some(("with", Out::Map(with))));
         draft.steps.push(Out::map(map));
-        self.last.push((own.clone(), self.condition.may_skip()));
+        self.last.push(Last::plain(&own));
         (!self.is_matrix).then_some(own)
     }
 
@@ -267,31 +329,35 @@ impl Job<'_> {
 
     /// The keys that say when a step runs.
     pub(super) fn place(&self, condition: &Condition, map: &mut Vec<(&'static str, Out)>) {
-        let before: Vec<String> = self.last.iter().map(|(id, _)| id.clone()).collect();
         let mut all: Vec<String> = Vec::new();
-        let when = if before.is_empty() {
-            if !self.needs.is_empty() {
-                map.push(("dependsOn", Out::texts(&self.needs)));
+        let skips = self.last.iter().any(|last| last.may_skip);
+        let (when, on) = if self.last.is_empty() {
+            let when = self.condition.when;
+            if when == When::Failure {
+                all.push(any_failed(&self.before));
             }
-            self.condition.when
+            all.extend(self.condition.expression.clone());
+            (when, if when == When::Success { self.before.clone() } else { self.needs.clone() })
         } else {
-            map.push(("dependsOn", Out::texts(&before)));
-            condition.when
+            let when = condition.when;
+            let started = self.start.as_ref().filter(|_| skips || when != When::Success);
+            all.extend(started.map(|start| format!("{}.status == 'succeeded'", reference(start))));
+            if when == When::Failure {
+                let counted = self.last.iter().filter(|last| !last.is_tolerated);
+                let counted = counted.map(|last| last.id.clone());
+                all.push(any_failed(&counted.collect::<Vec<_>>()));
+            }
+            (when, self.last.iter().map(|last| last.id.clone()).collect())
         };
-        if !before.is_empty() && when == When::Failure {
-            all.push(any_failed(&before));
+        if !on.is_empty() {
+            map.push(("dependsOn", Out::texts(&on)));
         }
-        let skips = self.last.iter().any(|(_, may_skip)| *may_skip);
         match when {
             When::Always | When::Failure => map.push(("runIf", "allDone".into())),
             When::Success | When::Never if skips => map.push(("runIf", "noneFailed".into())),
             When::Success | When::Never => {}
         }
-        if self.condition.when == When::Failure {
-            all.push(any_failed(&self.needs));
-        }
-        let parts = [self.condition.expression.as_ref(), condition.expression.as_ref()];
-        all.extend(parts.into_iter().flatten().cloned());
+        all.extend(condition.expression.clone());
         match all.as_slice() {
             [] => {}
             [one] => map.push(("condition", one.as_str().into())),
@@ -302,24 +368,32 @@ impl Job<'_> {
         }
     }
 
-    /// The steps that jobs after this one depend on. A job without commands still orders them, and a step
-    /// that its own `if` leaves out does not stop them.
-    fn finish(mut self, line: u32, draft: &mut Draft) -> Vec<String> {
-        let open = self.last.is_empty();
-        if !open && self.last.iter().all(|(_, may_skip)| !may_skip) {
-            return self.last.into_iter().map(|(id, _)| id).collect();
+    /// What jobs after this one can refer to. A job without commands still orders them, and a step that its own
+    /// `if` leaves out does not stop them.
+    fn finish(mut self, line: u32, draft: &mut Draft) -> KnownJob {
+        let open = self.is_first() && self.start.is_none();
+        if open || self.last.iter().any(|last| last.may_skip || last.is_tolerated) {
+            let own = if open { step_id(self.id) } else { step_id(&format!("{}-end", self.id)) };
+            if open {
+                let message =
+                    format!("the job `{}` has no command; it became a step without work", self.id);
+                draft.hint(line, message);
+            }
+            let mut map = vec![("id", Out::from(own.clone()))];
+            self.place(&Condition::default(), &mut map);
+            map.push(("set", Out::map(vec![("done", Json::Bool(true).into())])));
+            draft.steps.push(Out::map(map));
+            self.last = vec![Last::plain(&own)];
+            self.used.push(own);
         }
-        let own = if open { step_id(self.id) } else { step_id(&format!("{}-end", self.id)) };
-        if open {
-            let message =
-                format!("the job `{}` has no command; it became a step without work", self.id);
-            draft.hint(line, message);
+        let ends: Vec<String> = self.last.into_iter().map(|last| last.id).collect();
+        // A job that runs only after a success hands on what failed before it: its own steps do not succeed.
+        let mut counted = ends.clone();
+        if self.condition.when != When::Success {
+            counted.append(&mut self.before);
         }
-        let mut map = vec![("id", Out::from(own.clone()))];
-        self.common.clear();
-        self.place(&Condition::default(), &mut map);
-        map.push(("set", Out::map(vec![("done", Json::Bool(true).into())])));
-        draft.steps.push(Out::map(map));
-        vec![own]
+        let first = self.start.or(self.used.into_iter().next());
+        let first = first.filter(|_| !self.needs.is_empty());
+        KnownJob { ends, counted, first, ..KnownJob::default() }
     }
 }

@@ -33,6 +33,10 @@ pub(super) struct KnownStep {
 pub(super) struct KnownJob {
     /// The steps that a job after it waits for.
     pub(super) ends: Vec<String>,
+    /// These, and the steps of jobs before it that `success()` and `failure()` of a job after it count too.
+    pub(super) counted: Vec<String>,
+    /// Its first step, if it needs other jobs: it is blocked if the job does not start because one of them failed.
+    pub(super) first: Option<String>,
     /// Its outputs as expressions, or what in them has no counterpart.
     pub(super) outputs: BTreeMap<String, Result<String, String>>,
     /// The step that executes another workflow in its place; its outputs are those of that playbook.

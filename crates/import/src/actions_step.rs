@@ -2,7 +2,7 @@
 
 use super::actions_condition::{Condition, When};
 use super::actions_defaults::{bash, environment, minutes};
-use super::actions_job::Job;
+use super::actions_job::{Job, Last};
 use super::actions_machine::is_exact;
 use super::actions_scope::KnownStep;
 use super::actions_text::{template, without_placeholders};
@@ -36,8 +36,8 @@ impl Job<'_> {
             Some(text) => Condition::of(text, self.scope, draft),
             None => Condition::default(),
         };
-        let is_first = self.last.is_empty();
-        let never = condition.when == When::Never || (condition.when == When::Failure && is_first);
+        let never =
+            condition.when == When::Never || (condition.when == When::Failure && self.is_first());
         if never {
             fields.take_rest();
             return draft.left_out(
@@ -61,7 +61,7 @@ impl Job<'_> {
             };
             draft.without_work(step.line, why, step, &mut map);
             draft.steps.push(Out::map(map));
-            return self.ran(own, &condition);
+            return self.ran(own, &condition, false);
         };
         let outer = self.scope.env.clone();
         self.script(run, (&fields, &own), of_item, &mut map, draft);
@@ -69,20 +69,20 @@ impl Job<'_> {
         self.scope.env = outer;
         let tolerated = map.iter().any(|(key, _)| *key == "onError");
         draft.steps.push(Out::map(map));
-        self.ran(own.clone(), &condition);
+        self.ran(own.clone(), &condition, tolerated);
         if self.finishes && !tolerated {
             self.all_passed(&own, draft);
         }
     }
 
     /// Notes that a step was added.
-    fn ran(&mut self, own: String, condition: &Condition) {
+    fn ran(&mut self, own: String, condition: &Condition, is_tolerated: bool) {
         self.used.push(own.clone());
         let may_skip = condition.may_skip();
         if condition.when == When::Success {
             self.last.clear();
         }
-        self.last.push((own, may_skip));
+        self.last.push(Last { id: own, may_skip, is_tolerated });
     }
 
     /// Adds the script of a step and its variables.
@@ -166,7 +166,7 @@ impl Job<'_> {
             ("run", "test \"$FAILED\" = 0\n".into()),
             ("env", Out::map(vec![("FAILED", failed.into())])),
         ]));
-        self.last.retain(|(id, _)| id != of);
-        self.last.push((own, false));
+        self.last.retain(|last| last.id != of);
+        self.last.push(Last { id: own, may_skip: false, is_tolerated: false });
     }
 }
