@@ -104,7 +104,7 @@ steps:
   - {name: guarded, preconditions: ['test -f x'], depends: wipe, command: touch before}
 handlerOn: {exit: {command: touch exited}}
 ";
-    let (scratch, _) = runs(("ssh.yaml", text), "ssh", 1, &["exited"]);
+    let (scratch, _) = runs(("ssh.yaml", text), "ssh", 1, &[]);
     let playbook = scratch.read(".kb/playbooks/ssh.yml");
     assert!(!playbook.contains("run: touch wiped"), "{playbook}");
     assert!(playbook.contains("    # TODO line 3: `steps.wipe.executor"), "{playbook}");
@@ -127,7 +127,7 @@ jobs:
   deploy: {needs: build, steps: [{run: touch deployed}]}
   other: {runs-on: windows-latest, steps: [{run: touch after}]}
 ";
-    let (scratch, _) = runs(("act.yml", text), "act", 1, &["before", "cleaned"]);
+    let (scratch, _) = runs(("act.yml", text), "act", 1, &["before"]);
     let playbook = scratch.read(".kb/playbooks/act.yml");
     assert!(
         playbook.contains("uses: \"acme/sign@v1\"") && playbook.contains("key: x"),
@@ -159,6 +159,58 @@ jobs:
         playbook.contains("approve: \"Run `deploy` in the environment `production`?\""),
         "{playbook}"
     );
+}
+
+/// A step that stands for a part without a translation fails, and that is no failure of the original.
+#[test]
+fn what_is_not_translated_starts_no_work_that_follows_a_failure() {
+    let text = |first: &str| {
+        format!(
+            "name: roll
+on: workflow_dispatch
+jobs:
+  build:
+    steps:
+      - {{{first}}}
+      - {{uses: acme/deploy@v1}}
+      - {{if: failure(), run: touch cleaned}}
+  alarm: {{needs: build, if: always() && needs.build.result == 'failure', steps: [{{run: touch hooked}}]}}
+  last: {{needs: alarm, if: always(), steps: [{{if: 1 == 1, run: touch ran-1}}, {{run: touch after}}]}}
+  other: {{if: always(), steps: [{{run: touch before}}]}}
+"
+        )
+    };
+    runs(("roll.yml", &text("run: pwd")), "roll", 1, &["before"]);
+    // A failure before that part is one of the original.
+    let all = ["cleaned", "hooked", "ran-1", "after", "before"];
+    runs(("roll.yml", &text("run: exit 1")), "roll", 1, &all);
+    let text = |first: &str| {
+        format!(
+            "name: dag
+steps:
+  - {{name: a, command: {first}}}
+  - {{name: b, executor: ssh, command: touch wiped, depends: a}}
+handlerOn: {{exit: {{command: touch exited}}, failure: {{command: touch hooked}}}}
+"
+        )
+    };
+    runs(("dag.yaml", &text("pwd")), "dag", 1, &[]);
+    runs(("dag.yaml", &text("exit 1")), "dag", 1, &["exited", "hooked"]);
+    let text = "name: nodes
+description: d
+nodes:
+  - {id: a, kind: script}
+  - {id: b, bash: touch cleaned, depends_on: [a], trigger_rule: all_done}
+  - {id: c, bash: touch after, depends_on: [b], trigger_rule: none_failed}
+";
+    runs(("nodes.yaml", text), "nodes", 1, &[]);
+    // After more such parts than a condition names, nothing runs.
+    let many = "      - {uses: acme/x@v1}\n".repeat(30);
+    let text = format!(
+        "name: many\non: workflow_dispatch\njobs:\n  a:\n    steps:\n{many}      - {{if: always(), run: touch cleaned}}\n"
+    );
+    let (scratch, _) = runs(("many.yml", &text), "many", 1, &[]);
+    assert!(scratch.read(".kb/playbooks/many.yml").len() < 20_000);
 }
 
 /// `success()` and `failure()` of a job count all jobs before it, also behind a job that runs in any case; and a job

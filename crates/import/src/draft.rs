@@ -1,6 +1,7 @@
 //! The definitions that a file becomes, while it is read, and names in them.
 
 use super::guard::{Guard, failing_script, with_todo};
+use super::held::Failing;
 pub(super) use super::names::{literal, name, playbook_id, reference, step_id};
 use super::output::Out;
 use super::report::{ImportNote, Report};
@@ -42,6 +43,8 @@ pub(super) struct Draft {
     pub(super) report: Report,
     /// The keys that say when the steps of the scope run.
     place: Vec<(String, Out)>,
+    /// The ids of the steps that stand for parts without a translation.
+    failing: BTreeSet<String>,
     needs: Vec<(String, Diagnostic)>,
     /// The playbooks that exist, and those that the file runs although they do not.
     playbooks: Arc<BTreeSet<String>>,
@@ -53,6 +56,7 @@ impl Draft {
         let (playbooks, waits) = (playbooks.clone(), BTreeSet::new());
         let (head, params, steps, finally) = Default::default();
         let (others, known, specialists, report, place, needs) = Default::default();
+        let failing = BTreeSet::new();
         let id = playbook_id(name);
         Draft {
             id,
@@ -65,6 +69,7 @@ impl Draft {
             specialists,
             report,
             place,
+            failing,
             needs,
             playbooks,
             waits,
@@ -102,6 +107,7 @@ impl Draft {
             let guard = Guard { id: self.free_id(name), notes: &notes, original, place };
             guard.hold(&mut self.steps[start..]);
             self.steps.insert(start, guard.step());
+            self.failing.insert(guard.id);
         } else if start < self.steps.len() {
             let first = std::mem::replace(&mut self.steps[start], Out::List(Vec::new()));
             self.steps[start] = with_todo(&notes, first);
@@ -167,6 +173,8 @@ impl Draft {
         let why_here = format!("line {line}: {why}");
         let script = failing_script(std::slice::from_ref(&why_here), Some(original));
         self.report.placed(line, why);
+        let id = map.iter().find(|(key, _)| *key == "id").and_then(|(_, id)| id.words());
+        self.failing.extend(id);
         map.push(("run", Out::Noted(vec![format!("TODO {why_here}")], Box::new(script.into()))));
     }
 
@@ -203,13 +211,18 @@ impl Draft {
 
     /// The playbook. What of it is not translated makes all of its steps wait for one that fails.
     fn playbook(&mut self, notes: &[ImportNote]) -> Out {
-        if Guard::fails(notes) {
-            let guard = Guard { id: self.free_id(""), notes, original: None, place: Vec::new() };
+        let whole = Guard { id: self.free_id(""), notes, original: None, place: Vec::new() };
+        let whole = Some(whole).filter(|_| Guard::fails(notes));
+        let mut failing = Failing::among(&mut self.steps, &self.failing);
+        failing.hold();
+        let hooks = self.head.iter_mut().filter(|(key, _)| *key == "hooks");
+        let handlers = hooks.flat_map(|(_, hooks)| hooks.lists()).chain([&mut self.finally]);
+        for steps in handlers {
+            failing.hold_after(steps);
+            whole.iter().for_each(|guard| guard.hold_after(steps));
+        }
+        if let Some(guard) = &whole {
             guard.hold(&mut self.steps);
-            guard.hold_after(&mut self.finally);
-            for (_, hooks) in self.head.iter_mut().filter(|(key, _)| *key == "hooks") {
-                hooks.lists().for_each(|steps| guard.hold_after(steps));
-            }
             self.steps.insert(0, guard.step());
         }
         let mut map =

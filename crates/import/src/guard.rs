@@ -1,5 +1,6 @@
 //! Steps that fail in the place of what is not translated.
 
+use super::held::require;
 use super::names::reference;
 use super::output::Out;
 use super::report::{Effect, ImportNote};
@@ -52,23 +53,18 @@ impl Guard<'_> {
                 step.put("dependsOn", Out::texts(&on));
             }
             if runs_after_failures {
-                self.condition(step);
+                require(step, Some(self.held()));
             }
         }
     }
 
     /// Makes steps that run after the others, whatever happened, depend on the step that fails.
     pub(super) fn hold_after(&self, steps: &mut [Out]) {
-        steps.iter_mut().for_each(|step| self.condition(step));
+        steps.iter_mut().for_each(|step| require(step, Some(self.held())));
     }
 
-    fn condition(&self, step: &mut Out) {
-        let held = format!("{}.status == 'succeeded'", reference(&self.id));
-        let all = match step.get("condition").and_then(Out::words) {
-            Some(own) => format!("{held} and ({own})"),
-            None => held,
-        };
-        step.put("condition", all.into());
+    fn held(&self) -> String {
+        format!("{}.status == 'succeeded'", reference(&self.id))
     }
 }
 

@@ -26,6 +26,7 @@ mod draft;
 mod fields;
 mod goose;
 mod guard;
+mod held;
 mod markdown;
 mod names;
 mod output;
