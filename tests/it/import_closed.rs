@@ -275,6 +275,111 @@ fn tools_with_limits_are_not_granted_without_them() {
     assert!(agent.contains("fs:read") && !agent.contains("shell:exec"), "{agent}");
 }
 
+/// The specialist of a file of another tool.
+fn specialist(name: &str, text: &str, id: &str) -> String {
+    let scratch = Scratch::new(&[(name, text)]);
+    scratch.kb(&["playbook", "import", name]).code(0);
+    scratch.kb(&["playbook", "validate"]).code(0);
+    scratch.read(&format!(".kb/specialists/{id}.yml"))
+}
+
+#[test]
+fn tools_that_a_file_disables_or_limits_are_not_granted() {
+    for (tools, granted) in [
+        ("{bash: false}", ""),
+        ("{bash: []}", ""),
+        ("{bash: [git status]}", ""),
+        ("{bash: }", ""),
+        ("{bash: true}", "shell:exec"),
+        ("{bash: ['*']}", "shell:exec"),
+        ("{edit: false}", ""),
+        ("{edit: }", "fs:write"),
+        ("{web-fetch: false}", ""),
+        ("{web-fetch: {}}", "http:fetch"),
+    ] {
+        let text = format!("---\non: workflow_dispatch\nengine: x\ntools: {tools}\n---\nDo.\n");
+        let agent = specialist("triage.md", &text, "triage-agent");
+        for tool in ["shell:exec", "fs:write", "fs:delete", "http:fetch"] {
+            let expected = tool == granted || (granted, tool) == ("fs:write", "fs:delete");
+            assert_eq!(agent.contains(tool), expected, "{tools}: {tool}: {agent}");
+        }
+    }
+    for (denied, granted) in [
+        ("[]", &["fs:write", "fs:delete", "shell:exec"][..]),
+        ("['Bash(rm:*)']", &["fs:write"]),
+        ("[bash]", &["fs:write"]),
+        ("[Write, Edit, Bash]", &[]),
+        ("[WebSearch]", &["fs:write", "fs:delete", "shell:exec"]),
+    ] {
+        let text = format!(
+            "name: w\ndescription: d\nnodes:\n  - {{id: a, prompt: x, denied_tools: {denied}}}\n"
+        );
+        let agent = specialist("w.yaml", &text, "archon-agent-a");
+        assert!(agent.contains("fs:read"), "{agent}");
+        for tool in ["fs:write", "fs:delete", "shell:exec"] {
+            assert_eq!(agent.contains(tool), granted.contains(&tool), "{denied}: {tool}: {agent}");
+        }
+    }
+    let text = "name: w\ndescription: d\nnodes:\n  - {id: a, prompt: x, denied_tools: ['*']}\n";
+    let scratch = Scratch::new(&[("w.yaml", text)]);
+    scratch.kb(&["playbook", "import", "w.yaml"]).code(0).says(&["`*` are not mapped"]);
+}
+
+/// The same name is not the same specialist: its tools can be more.
+#[test]
+fn another_specialist_of_the_same_id_is_not_taken() {
+    let node = |id: &str, tools: &str| {
+        format!(
+            "name: {id}\ndescription: d\nnodes:\n  - {{id: a, prompt: x, allowed_tools: [{tools}]}}\n"
+        )
+    };
+    let files = [("one.yaml", node("one", "Read, Bash")), ("two.yaml", node("two", "Read"))];
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, &**text)).collect();
+    let scratch = Scratch::new(&files);
+    scratch.kb(&["playbook", "import", "one.yaml", "two.yaml"]).code(0);
+    let two = scratch.read(".kb/playbooks/two.yml");
+    assert!(two.contains("specialist: archon-agent-a-2\n"), "{two}");
+    let agent = scratch.read(".kb/specialists/archon-agent-a-2.yml");
+    assert!(!agent.contains("shell:exec"), "{agent}");
+    // The same specialist is written once.
+    scratch.write("three.yaml", &node("three", "Read"));
+    scratch.kb(&["playbook", "import", "three.yaml"]).code(0);
+    let three = scratch.read(".kb/playbooks/three.yml");
+    assert!(three.contains("specialist: archon-agent-a-2\n"), "{three}");
+}
+
+#[test]
+fn a_result_that_does_not_validate_is_not_written() {
+    let etl = "schema: kb.playbook/1\nid: etl\nsteps: [{id: a, run: echo 1}]\n";
+    let call = "steps:\n  - {call: etl, output: R}\n  - 'echo \"${R.outputs.count}\"'\n";
+    let cycle = "steps:\n  - {name: a, depends: b, command: pwd}\n  - {name: b, depends: a, command: pwd}\n";
+    for (text, code) in [(call, "KB0406"), (cycle, "KB0401")] {
+        let scratch = Scratch::new(&[("w.yaml", text), (".kb/playbooks/etl.yml", etl)]);
+        let said = scratch.kb(&["playbook", "import", "w.yaml"]).code(2);
+        assert!(said.err.contains("the result has errors"), "{code}: {said:?}");
+        assert!(!scratch.has(".kb/playbooks/w.yml"), "{code}");
+        scratch.kb(&["playbook", "validate"]).code(0);
+    }
+    // A field of a text makes its step fail.
+    let text = "name: w\ndescription: d\nnodes:\n  - {id: a, bash: echo 1}\n  - {id: b, bash: touch x, depends_on: [a], when: \"$a.output.status == 'ok'\"}\n";
+    let scratch = Scratch::new(&[("w.yaml", text)]);
+    let said = scratch.kb(&["playbook", "import", "w.yaml"]).code(0);
+    said.says(&["`$a.output.status` is not mapped"]);
+    scratch.kb(&["playbook", "validate"]).code(0);
+    scratch.kb(&["playbook", "run", "w"]).code(1);
+    assert!(!scratch.has("x"));
+    // A file of a task that does not exist makes its step fail.
+    let text =
+        "name: w\ndescription: d\nnodes:\n  - {id: a, command: help}\n  - {id: b, command: gone}\n";
+    let help = ".archon/commands/defaults/help.md";
+    let scratch = Scratch::new(&[("w.yaml", text), (help, "Help.\n")]);
+    let said = scratch.kb(&["playbook", "import", "w.yaml"]).code(0);
+    said.says(&["the command `gone` is in no file of `.archon/commands`"]);
+    let playbook = scratch.read(".kb/playbooks/w.yml");
+    assert!(playbook.contains(&format!("taskFile: \"{help}\"")), "{playbook}");
+    scratch.kb(&["playbook", "validate"]).code(0);
+}
+
 #[test]
 fn each_key_of_a_file_is_mapped_or_reported() {
     for (name, text) in [

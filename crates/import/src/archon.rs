@@ -5,9 +5,10 @@ use super::fields::{Fields, words};
 use super::output::Out;
 use super::shell::{Quoted, Variables, look_at, quoted_after};
 use super::shell_code::{as_code, is_code};
-use super::tools::{all, named};
+use super::tools::{all, named, without};
 use kb_base::value::Json;
 use kb_language::definition::Positioned;
+use std::collections::BTreeSet;
 
 /// The agent of all nodes.
 const AGENT: &str = "archon-agent";
@@ -20,20 +21,50 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
     fields.replaced("provider", "the settings choose the provider of a model (`llm`)", draft);
     let model = tier_of(&fields, draft);
     let nodes = fields.take("nodes").map(Positioned::items).unwrap_or_default();
-    let ids: Vec<String> = nodes.iter().filter_map(|node| Fields::ahead(node).text("id")).collect();
+    let known = Nodes::of(nodes);
     draft.params.push(Out::map(vec![
         ("name", "arguments".into()),
         ("default", "".into()),
         ("description", "What the workflow is asked to do".into()),
     ]));
-    draft.specialist(AGENT, ROLE, &all(), llm(model));
     for node in nodes {
         let id = Fields::ahead(node).text("id").unwrap_or_else(|| "node".to_owned());
-        draft.scope(&id, Some(node), |draft| self::node(node, &ids, model, draft));
+        draft.scope(&id, Some(node), |draft| self::node(node, &known, model, draft));
     }
 }
 
 type Tier = Option<&'static str>;
+
+/// The nodes that texts can refer to.
+struct Nodes {
+    ids: BTreeSet<String>,
+    /// Those whose output is the text that a command prints, which has no fields here.
+    texts: BTreeSet<String>,
+}
+
+impl Nodes {
+    fn of(nodes: &[Positioned]) -> Nodes {
+        let fields = || nodes.iter().map(Fields::ahead);
+        let id = |fields: Fields<'_>| fields.text("id");
+        let texts = fields().filter(|fields| fields.peek("bash").is_some()).filter_map(id);
+        Nodes { ids: fields().filter_map(id).collect(), texts: texts.collect() }
+    }
+
+    /// Reports references to fields of texts. Returns whether there is none.
+    fn reads_no_field(&self, text: &str, line: u32, draft: &Draft) -> bool {
+        let is_field =
+            |(id, path): &(&str, &str)| path.starts_with("output.") && self.texts.contains(*id);
+        let found = words_after_dollar(text).filter_map(|(_, word)| word.split_once('.'));
+        let found: Vec<(&str, &str)> = found.filter(is_field).collect();
+        for (id, path) in &found {
+            let why = format!(
+                "`${id}.{path}` is not mapped: the output of `{id}` is a text without fields"
+            );
+            draft.fails(line, why);
+        }
+        found.is_empty()
+    }
+}
 
 /// The tier that `model` names; another model is reported.
 fn tier_of(fields: &Fields<'_>, draft: &mut Draft) -> Tier {
@@ -59,14 +90,14 @@ fn agent(fields: &Fields<'_>, id: &str, tier: Tier, draft: &mut Draft) -> String
     let (allowed, denied) = (fields.take("allowed_tools"), fields.take("denied_tools"));
     let own = tier_of(fields, draft);
     if allowed.is_none() && denied.is_none() && (own.is_none() || own == tier) {
-        return AGENT.to_owned();
+        return draft.specialist(AGENT, ROLE, &all(), llm(tier));
     }
     let mut tools = allowed.map_or_else(all, |allowed| tools_of(allowed, draft));
-    let denied = denied.map(|denied| tools_of(denied, draft)).unwrap_or_default();
-    tools.retain(|tool| !denied.contains(tool));
+    if let Some(denied) = denied {
+        tools = without(denied, tools, draft);
+    }
     let name = playbook_id(&format!("{AGENT}-{id}"));
-    draft.specialist(&name, ROLE, &tools, llm(own.or(tier)));
-    name
+    draft.specialist(&name, ROLE, &tools, llm(own.or(tier)))
 }
 
 fn tools_of(list: &Positioned, draft: &mut Draft) -> Vec<String> {
@@ -99,7 +130,7 @@ fn timeout(fields: &Fields<'_>) -> Option<Out> {
     }
 }
 
-fn node(node: &Positioned, ids: &[String], tier: Tier, draft: &mut Draft) {
+fn node(node: &Positioned, nodes: &Nodes, tier: Tier, draft: &mut Draft) {
     let fields = Fields::of(node, "nodes.", draft);
     let written = fields.text("id").unwrap_or_else(|| format!("node-{}", draft.steps.len() + 1));
     let id = step_id(&written);
@@ -107,7 +138,9 @@ fn node(node: &Positioned, ids: &[String], tier: Tier, draft: &mut Draft) {
     map.extend(fields.depends_on("depends_on", draft));
     if let Some(when) = fields.take("when") {
         let text = words(when, "when", draft).unwrap_or_default();
-        map.push(("condition", expression(&text, ids).into()));
+        if nodes.reads_no_field(&text, when.line, draft) {
+            map.push(("condition", expression(&text, nodes).into()));
+        }
     }
     if let Some(rule) = fields.take("trigger_rule") {
         match words(rule, "trigger_rule", draft).unwrap_or_default().as_str() {
@@ -123,7 +156,7 @@ fn node(node: &Positioned, ids: &[String], tier: Tier, draft: &mut Draft) {
     draft.place(&map);
     // Each step is a conversation of its own.
     fields.agrees("context", &["fresh"], draft);
-    work(&fields, node, (&written, tier), ids, &mut map, draft);
+    work(&fields, node, (&written, tier), nodes, &mut map, draft);
     map.extend(timeout(&fields).map(|timeout| ("timeout", timeout)));
     draft.steps.push(Out::map(map));
 }
@@ -132,7 +165,7 @@ fn work(
     fields: &Fields<'_>,
     node: &Positioned,
     (written, tier): (&str, Tier),
-    ids: &[String],
+    nodes: &Nodes,
     map: &mut Vec<(&'static str, Out)>,
     draft: &mut Draft,
 ) {
@@ -140,7 +173,8 @@ fn work(
         let text = words(bash, "bash", draft).unwrap_or_default();
         look_at(&text, bash.line, draft);
         let mut variables = Variables::default();
-        let text = with_variables(&text, bash.line, ids, &mut variables, draft);
+        nodes.reads_no_field(&text, bash.line, draft);
+        let text = with_variables(&text, bash.line, nodes, &mut variables, draft);
         noted(&text, bash.line, draft);
         map.push(("run", text.into()));
         map.extend(variables.out().map(|env| ("env", env)));
@@ -150,20 +184,27 @@ fn work(
         let message = approval
             .words()
             .or_else(|| Fields::of(approval, "nodes.approval.", draft).text("message"));
-        map.push((
-            "approve",
-            template(&message.unwrap_or_else(|| "Continue?".to_owned()), ids).into(),
-        ));
+        let message = message.unwrap_or_else(|| "Continue?".to_owned());
+        nodes.reads_no_field(&message, approval.line, draft);
+        map.push(("approve", template(&message, nodes).into()));
         return;
     }
     let mut prompt = fields.text("prompt");
     if let Some(command) = fields.take("command") {
         let file = words(command, "command", draft).unwrap_or_default();
-        draft.hint(command.line, format!(
-            "the command `{file}` became `taskFile: .archon/commands/{file}.md`, which is taken literally"
-        ));
+        let folders = [".archon/commands", ".archon/commands/defaults"];
+        let mut paths = folders.iter().map(|folder| format!("{folder}/{file}.md"));
+        let Some(path) = paths.find(|path| draft.around.has_file(path)) else {
+            fields.take_rest();
+            let why = format!("the command `{file}` is in no file of `.archon/commands`");
+            return draft.without_work(command.line, why, node, map);
+        };
+        draft.hint(
+            command.line,
+            format!("the command `{file}` became `taskFile: {path}`, which is taken literally"),
+        );
         map.push(("specialist", agent(fields, written, tier, draft).into()));
-        map.push(("taskFile", format!(".archon/commands/{file}.md").into()));
+        map.push(("taskFile", path.into()));
     } else {
         if let Some(repeat) = fields.take("loop") {
             let own = Fields::of(repeat, "nodes.loop.", draft);
@@ -183,8 +224,9 @@ fn work(
             return draft.without_work(node.line, why, node, map);
         };
         noted(&prompt, node.line, draft);
+        nodes.reads_no_field(&prompt, node.line, draft);
         map.push(("specialist", agent(fields, written, tier, draft).into()));
-        map.push(("task", template(&prompt, ids).into()));
+        map.push(("task", template(&prompt, nodes).into()));
     }
     if let Some(schema) = fields.take("output_format") {
         map.push(("output", Out::map(vec![("schema", schema.json().into())])));
@@ -220,18 +262,24 @@ fn noted(text: &str, line: u32, draft: &mut Draft) {
     }
 }
 
-/// The `$node.output.key` references of a text, in order, with their ranges.
-fn references(text: &str, ids: &[String]) -> Vec<(std::ops::Range<usize>, String)> {
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices('$') {
+/// The words that follow a `$` in a text, with the places of the signs.
+fn words_after_dollar(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.match_indices('$').map(|(at, _)| {
         let rest = &text[at + 1..];
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "_-.".contains(c)));
-        let word = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-']);
+        (at, rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-']))
+    })
+}
+
+/// The `$node.output.key` references of a text, in order, with their ranges.
+fn references(text: &str, nodes: &Nodes) -> Vec<(std::ops::Range<usize>, String)> {
+    let mut found = Vec::new();
+    for (at, word) in words_after_dollar(text) {
         if word == "ARGUMENTS" || word == "USER_MESSAGE" {
             found.push((at..at + 1 + word.len(), "arguments".to_owned()));
         } else if let Some((id, path)) = word.split_once('.')
-            && ids.iter().any(|known| known == id)
-            && (path == "output" || path.starts_with("output."))
+            && nodes.ids.contains(id)
+            && (path == "output" || path.starts_with("output.") && !nodes.texts.contains(id))
         {
             found.push((at..at + 1 + word.len(), format!("{}.{path}", reference(&step_id(id)))));
         }
@@ -239,13 +287,9 @@ fn references(text: &str, ids: &[String]) -> Vec<(std::ops::Range<usize>, String
     found
 }
 
-fn replaced(
-    text: &str,
-    ids: &[String],
-    mut with: impl FnMut(&str, &str, &str) -> String,
-) -> String {
+fn replaced(text: &str, nodes: &Nodes, mut with: impl FnMut(&str, &str, &str) -> String) -> String {
     let (mut out, mut at) = (String::new(), 0);
-    for (range, found) in references(text, ids) {
+    for (range, found) in references(text, nodes) {
         out.push_str(&text[at..range.start]);
         let replaced = with(&out, &text[range.clone()], &found);
         out.push_str(&replaced);
@@ -255,18 +299,18 @@ fn replaced(
     out
 }
 
-fn template(text: &str, ids: &[String]) -> String {
-    replaced(&literal(text), ids, |_, _, found| format!("{{{{{found}}}}}"))
+fn template(text: &str, nodes: &Nodes) -> String {
+    replaced(&literal(text), nodes, |_, _, found| format!("{{{{{found}}}}}"))
 }
 
 fn with_variables(
     text: &str,
     line: u32,
-    ids: &[String],
+    nodes: &Nodes,
     variables: &mut Variables,
     draft: &mut Draft,
 ) -> String {
-    replaced(text, ids, |before, written, found| {
+    replaced(text, nodes, |before, written, found| {
         let variable = name(&written[1..].to_uppercase());
         if is_code(before, "") {
             draft.fails(line, as_code(written));
@@ -282,7 +326,7 @@ fn with_variables(
     })
 }
 
-fn expression(text: &str, ids: &[String]) -> String {
+fn expression(text: &str, nodes: &Nodes) -> String {
     let text = text.replace("&&", "and").replace("||", "or");
-    replaced(&text, ids, |_, _, found| found.to_owned())
+    replaced(&text, nodes, |_, _, found| found.to_owned())
 }

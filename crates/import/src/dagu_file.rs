@@ -1,5 +1,6 @@
 //! Dagu files with one document or several.
 
+use super::around::Around;
 use super::dagu::{convert_document, named};
 use super::dagu_call::Call;
 use super::dagu_documents::{Document, Documents};
@@ -11,14 +12,9 @@ use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Json;
 use kb_language::definition::{Positioned, PositionedFile, PositionedValue};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Translates each document of a file. `name` is the name of the file without folders and suffix.
-pub(super) fn convert(
-    name: &str,
-    file: &PositionedFile,
-    playbooks: &Arc<BTreeSet<String>>,
-) -> Conversion {
+pub(super) fn convert(name: &str, file: &PositionedFile, around: &Around) -> Conversion {
     let roots: Vec<&Positioned> = std::iter::once(&file.root).chain(&file.more).collect();
     let documents = Documents(roots.iter().map(|root| document(name, root)).collect());
     let problems = problems(&roots, &documents);
@@ -29,7 +25,7 @@ pub(super) fn convert(
     let mut all = Conversion::default();
     let mut hints: BTreeSet<String> = BTreeSet::new();
     for (index, root) in roots.iter().enumerate() {
-        let mut draft = Draft::new(name, playbooks);
+        let mut draft = Draft::new(name, around);
         convert_document(root, index, &documents, &mut draft);
         let made = draft.finish();
         all.playbooks.extend(made.playbooks);

@@ -1,5 +1,6 @@
 //! The definitions that a file becomes, while it is read, and names in them.
 
+use super::around::Around;
 use super::guard::{Guard, failing_script, with_todo};
 use super::held::Failing;
 pub(super) use super::names::{literal, name, playbook_id, reference, step_id};
@@ -7,8 +8,7 @@ use super::output::Out;
 use super::report::{ImportNote, Report};
 use kb_base::diagnostic::Diagnostic;
 use kb_language::definition::Positioned;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The definitions that a file becomes.
 #[derive(Debug, Clone, Default)]
@@ -37,27 +37,25 @@ pub(super) struct Draft {
     pub(super) steps: Vec<Out>,
     pub(super) finally: Vec<Out>,
     others: Vec<(String, String)>,
-    /// The ids of the specialists.
-    known: BTreeSet<String>,
-    specialists: Vec<(String, String)>,
+    specialists: BTreeMap<String, String>,
     pub(super) report: Report,
     /// The keys that say when the steps of the scope run.
     place: Vec<(String, Out)>,
     /// The ids of the steps that stand for parts without a translation.
     failing: BTreeSet<String>,
     needs: Vec<(String, Diagnostic)>,
-    /// The playbooks that exist, and those that the file runs although they do not.
-    playbooks: Arc<BTreeSet<String>>,
+    /// The project.
+    pub(super) around: Around,
+    /// The playbooks that the file runs although they do not exist.
     waits: BTreeSet<String>,
 }
 
 impl Draft {
-    pub(super) fn new(name: &str, playbooks: &Arc<BTreeSet<String>>) -> Draft {
-        let (playbooks, waits) = (playbooks.clone(), BTreeSet::new());
+    pub(super) fn new(name: &str, around: &Around) -> Draft {
         let (head, params, steps, finally) = Default::default();
-        let (others, known, specialists, report, place, needs) = Default::default();
-        let failing = BTreeSet::new();
-        let id = playbook_id(name);
+        let (others, specialists, report, place) = Default::default();
+        let (failing, needs, waits) = Default::default();
+        let (id, around) = (playbook_id(name), around.clone());
         Draft {
             id,
             head,
@@ -65,13 +63,12 @@ impl Draft {
             steps,
             finally,
             others,
-            known,
             specialists,
             report,
             place,
             failing,
             needs,
-            playbooks,
+            around,
             waits,
         }
     }
@@ -144,7 +141,7 @@ impl Draft {
 
     /// Whether a playbook that the file runs exists, apart from those of the file.
     pub(super) fn has_playbook(&mut self, id: &str) -> bool {
-        let has = self.playbooks.contains(id);
+        let has = self.around.playbooks.contains(id);
         if !has {
             self.waits.insert(id.to_owned());
         }
@@ -178,25 +175,40 @@ impl Draft {
         map.push(("run", Out::Noted(vec![format!("TODO {why_here}")], Box::new(script.into()))));
     }
 
-    /// Adds a specialist unless one of that id was added.
+    /// Adds a specialist unless the same one exists. Returns its id: another one, if that is used for another
+    /// specialist, whose tools may be more.
     pub(super) fn specialist(
         &mut self,
         id: &str,
         role: &str,
         tools: &[String],
         more: Vec<(&'static str, Out)>,
-    ) {
-        if !self.known.insert(id.to_owned()) {
-            return;
+    ) -> String {
+        let text = |id: &str| {
+            let mut map = vec![
+                ("schema", Out::from("kb.specialist/1")),
+                ("id", Out::from(id)),
+                ("role", Out::from(role)),
+            ];
+            map.extend(more.clone());
+            let tools = tools.iter().map(|tool| Out::from(tool.as_str()));
+            map.push(("tools", Out::List(tools.collect())));
+            Out::map(map).file()
+        };
+        let others = (2..).map(|number| format!("{id}-{number}"));
+        for id in std::iter::once(id.to_owned()).chain(others) {
+            let text = text(&id);
+            match (self.specialists.get(&id), self.around.specialists.get(&id)) {
+                (Some(known), _) if *known == text => return id,
+                (None, Some(Some(known))) if *known == text => return id,
+                (None, None) => {
+                    self.specialists.insert(id.clone(), text);
+                    return id;
+                }
+                _ => {}
+            }
         }
-        let mut map = vec![
-            ("schema", Out::from("kb.specialist/1")),
-            ("id", Out::from(id)),
-            ("role", Out::from(role)),
-        ];
-        map.extend(more);
-        map.push(("tools", Out::List(tools.iter().map(|tool| Out::from(tool.as_str())).collect())));
-        self.specialists.push((id.to_owned(), Out::map(map).file()));
+        id.to_owned()
     }
 
     pub(super) fn finish(mut self) -> Conversion {
@@ -206,6 +218,7 @@ impl Draft {
         playbooks.append(&mut self.others);
         let Draft { specialists, report, needs, waits, .. } = self;
         let (notes, problems) = (report.notes(), Vec::new());
+        let specialists = specialists.into_iter().collect();
         Conversion { playbooks, specialists, notes, needs, waits, problems }
     }
 

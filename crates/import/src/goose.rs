@@ -53,7 +53,6 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         }
     }
     let tools = tools_of_extensions(&fields, draft);
-    let id = format!("{}-agent", draft.id);
     // Parameters in instructions are values of the task, because a role has no placeholders.
     let has_values =
         instructions.as_deref().is_some_and(|text| text.replace("\\{{", "").contains("{{"));
@@ -73,7 +72,7 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
             ("You do the task that you are given.".to_owned(), prompt.unwrap_or_default())
         }
     };
-    draft.specialist(&id, &role, &tools, more);
+    let id = draft.specialist(&format!("{}-agent", draft.id), &role, &tools, more);
     let mut step =
         vec![("id", Out::from("task")), ("specialist", id.into()), ("task", task.into())];
     if let Some(response) = fields.take("response") {

@@ -17,6 +17,7 @@ mod actions_step;
 mod actions_syntax;
 mod actions_text;
 mod archon;
+mod around;
 mod dagu;
 mod dagu_call;
 mod dagu_documents;
@@ -38,6 +39,7 @@ mod tools;
 mod unset;
 mod wave;
 
+pub use around::Around;
 pub use draft::Conversion;
 use draft::Draft;
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -45,8 +47,6 @@ use kb_base::value::Json;
 use kb_language::definition::{Documents, Positioned, PositionedFile, PositionedValue};
 pub use markdown::with_quoted_hint;
 pub use report::{Effect, ImportNote};
-use std::collections::BTreeSet;
-use std::sync::Arc;
 pub use unset::unset_variables;
 
 /// The format of a file of another tool.
@@ -143,24 +143,19 @@ pub fn is_subagent(file: &PositionedFile) -> bool {
     file.body.is_some() && has("name") && has("description") && !has("steps") && !has("on")
 }
 
-/// Translates a file. `name` is its name without folders and suffix, for an id; `playbooks` has the ids that exist.
-pub fn convert(
-    format: Format,
-    name: &str,
-    file: &PositionedFile,
-    playbooks: &Arc<BTreeSet<String>>,
-) -> Conversion {
+/// Translates a file. `name` is its name without folders and suffix, for an id.
+pub fn convert(format: Format, name: &str, file: &PositionedFile, around: &Around) -> Conversion {
     if !file.root.is_map() && file.more.is_empty() && format != Format::ClaudeCommand {
         let message = format!("the file of the format `{}` is no map", format.name());
         let problem = Diagnostic::error(Code::WRONG_TYPE, file.root.span, message)
             .help("name the format of the file with `--from`");
         return Conversion { problems: vec![problem], ..Conversion::default() };
     }
-    let mut draft = Draft::new(name, playbooks);
+    let mut draft = Draft::new(name, around);
     let body = (file.body.as_deref().unwrap_or_default(), file.body_line);
     match format {
         Format::GithubActions => actions::convert(&file.root, &mut draft),
-        Format::Dagu => return dagu_file::convert(name, file, playbooks),
+        Format::Dagu => return dagu_file::convert(name, file, around),
         Format::Goose => goose::convert(&file.root, &mut draft),
         Format::Archon => archon::convert(&file.root, &mut draft),
         Format::Wave => wave::convert(&file.root, &mut draft),

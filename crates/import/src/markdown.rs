@@ -3,7 +3,7 @@
 use super::draft::{Draft, literal};
 use super::fields::{Fields, words};
 use super::output::Out;
-use super::tools::{all, commands, named, readers, writers};
+use super::tools::{Grant, all, commands, grant, named, readers, writers};
 use kb_language::definition::Positioned;
 
 const ROLE: &str = "You do the task that you are given, and no other.";
@@ -19,26 +19,13 @@ pub(super) fn agentic(root: &Positioned, body: (&str, u32), draft: &mut Draft) {
     if let Some(on) = fields.take("on") {
         on_events(on, draft);
     }
-    let mut step = vec![("id", Out::from("task"))];
-    let id = format!("{}-agent", draft.id);
-    step.push(("specialist", id.clone().into()));
-    step.push(("task", body_task(body, draft).into()));
+    let mut work = vec![("task", Out::from(body_task(body, draft)))];
     if let Some(minutes) = fields.text("timeout-minutes") {
-        step.push(("timeout", format!("{minutes}m").into()));
+        work.push(("timeout", format!("{minutes}m").into()));
     }
     let mut tools = readers();
     if let Some(found) = fields.take("tools") {
-        for (tool, line, _) in found.entries() {
-            match tool.as_str() {
-                "edit" => tools.extend(writers()),
-                "bash" => {
-                    draft.hint(*line, "`bash` may run any command in the sandbox");
-                    tools.extend(commands());
-                }
-                "web-fetch" => tools.extend(named("WebFetch")),
-                other => draft.left_out(*line, format!("the tool `{other}` is not mapped")),
-            }
-        }
+        tools.extend(granted(found, draft));
     }
     let mut more = Vec::new();
     if let Some(engine) = fields.take("engine") {
@@ -56,8 +43,48 @@ pub(super) fn agentic(root: &Positioned, body: (&str, u32), draft: &mut Draft) {
             more.push(("llm", Out::map(vec![("model", model.into())])));
         }
     }
-    draft.specialist(&id, ROLE, &tools, more);
+    let id = draft.specialist(&format!("{}-agent", draft.id), ROLE, &tools, more);
+    let mut step = vec![("id", Out::from("task")), ("specialist", id.into())];
+    step.append(&mut work);
     draft.steps.push(Out::map(step));
+}
+
+/// The tools that `tools` of an agentic workflow grants, apart from those that only read files.
+fn granted(found: &Positioned, draft: &mut Draft) -> Vec<String> {
+    let mut tools = Vec::new();
+    if !found.is_map() && !found.items().is_empty() {
+        draft.fails(found.line, "`tools` is no map and is not mapped");
+    }
+    for (tool, line, value) in found.entries() {
+        // Without a value, `bash` is limited to a list of commands that only read.
+        let of = match (grant(value), tool.as_str()) {
+            (Grant::Whole, "bash") if value.json().is_null() => Grant::Part,
+            (of, _) => of,
+        };
+        let own = match tool.as_str() {
+            "edit" => writers(),
+            "bash" => commands(),
+            "web-fetch" => named("WebFetch"),
+            _ => Vec::new(),
+        };
+        match of {
+            Grant::Nothing => {}
+            _ if own.is_empty() => {
+                draft.left_out(*line, format!("the tool `{tool}` is not mapped"));
+            }
+            Grant::Part => draft.left_out(
+                *line,
+                format!("the limit of `{tool}` is not mapped: the tool is not granted"),
+            ),
+            Grant::Whole => {
+                if tool == "bash" {
+                    draft.hint(*line, "`bash` may run any command in the sandbox");
+                }
+                tools.extend(own);
+            }
+        }
+    }
+    tools
 }
 
 /// Schedules without a time.
@@ -212,8 +239,7 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
             text = text.replace(&written, &word);
         }
     }
-    let id = format!("{}-agent", draft.id);
-    draft.specialist(&id, ROLE, &tools, more);
+    let id = draft.specialist(&format!("{}-agent", draft.id), ROLE, &tools, more);
     draft.params.push(Out::map(param));
     draft.steps.push(Out::map(vec![
         ("id", "task".into()),

@@ -67,11 +67,18 @@ fn step(step: &Positioned, draft: &mut Draft) {
             map.push(("env", Out::map(vec![("INPUT", "{{input}}".into())])));
         }
         fields.replaced("persona", "a command has no specialist", draft);
+    } else if let Some(file) =
+        file.as_ref().filter(|file| source.is_none() && !draft.around.has_file(file))
+    {
+        fields.take_rest();
+        let why = format!("the project has no file `{file}`");
+        draft.without_work(step.line, why, step, &mut map);
+        return draft.steps.push(Out::map(map));
     } else {
         let persona = fields.text("persona").unwrap_or_else(|| "agent".to_owned());
         let id = step_id(&persona);
         let role = format!("You are the {persona} of a team that works in steps.");
-        draft.specialist(&id, &role, &readers(), Vec::new());
+        let id = draft.specialist(&id, &role, &readers(), Vec::new());
         draft.left_out(step.line, format!(
             "the role and the permissions of the persona `{persona}` are in `wave.yaml`; `.kb/specialists/{id}.yml` has a \
              general role and may only read files"

@@ -1,5 +1,6 @@
 //! Importing definitions and files of other tools into a project.
 
+use super::import_checks::{checked, is_missing};
 use super::writing::write_files;
 use super::{Project, ServiceError};
 use crate::project::ProjectFolder;
@@ -7,14 +8,12 @@ use kb_base::diagnostic::{Diagnostic, Sources};
 use kb_base::value::Json;
 use kb_core::wire;
 use kb_import::{
-    Effect, Format, ImportNote, convert, is_definition, is_subagent, unset_variables,
+    Around, Effect, Format, ImportNote, convert, is_definition, is_subagent, unset_variables,
     with_quoted_hint,
 };
 use kb_language::definition::{
-    Catalog, Documents, FileRole, InputFile, Playbook, RunCommand, Settings, Step, StepKind, load,
-    load_positioned,
+    Catalog, Documents, FileRole, InputFile, RunCommand, StepKind, load_positioned,
 };
-use kb_process::BaseEnvironment;
 use serde_json::json;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -227,10 +226,10 @@ impl Import<'_> {
             return Ok(Kind::Translated);
         }
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let known = Arc::new(self.playbooks());
-        let mut made = convert(format, &stem, &tree, &known);
+        let around = self.around();
+        let mut made = convert(format, &stem, &tree, &around);
         let needs = std::mem::take(&mut made.needs).into_iter();
-        let missing: Vec<_> = needs.filter(|(id, _)| !known.contains(id)).collect();
+        let missing: Vec<_> = needs.filter(|(id, _)| !around.playbooks.contains(id)).collect();
         let is_open = !missing.is_empty() || !made.waits.is_empty();
         if may_wait && made.problems.is_empty() && is_open {
             return Ok(Kind::Waits);
@@ -252,25 +251,31 @@ impl Import<'_> {
             files.push(file(own(&format!("playbooks/{id}.yml")), text, FileRole::Playbook));
         }
         for (id, text) in made.specialists {
-            let there = self.project.catalog.specialists.keys().any(|known| known.as_str() == id);
-            let before =
-                self.known.iter().any(|file| file.path == own(&format!("specialists/{id}.yml")));
-            if !there && !before {
-                files.push(file(own(&format!("specialists/{id}.yml")), text, FileRole::Specialist));
-            }
+            files.push(file(own(&format!("specialists/{id}.yml")), text, FileRole::Specialist));
         }
         self.admit(&from, files, true)?;
         Ok(Kind::Translated)
     }
 
-    /// The ids of the playbooks of the project, and of those that were imported before.
-    fn playbooks(&self) -> BTreeSet<String> {
-        let folder = self.placed(".kb/playbooks/");
-        let imported = self.known.iter().filter_map(|file| {
-            file.path.strip_prefix(&folder)?.strip_suffix(".yml").map(str::to_owned)
-        });
-        let own = self.project.catalog.playbooks.keys().map(|id| id.as_str().to_owned());
-        imported.chain(own).collect()
+    /// What a translation has to know of the project and of what was imported before.
+    fn around(&self) -> Around {
+        let catalog = &self.project.catalog;
+        let made = |folder: &str| {
+            let folder = self.placed(&format!(".kb/{folder}/"));
+            self.known.iter().filter_map(move |file| {
+                let id = file.path.strip_prefix(&folder)?.strip_suffix(".yml")?;
+                Some((id.to_owned(), String::from_utf8(file.bytes.to_vec()).ok()))
+            })
+        };
+        let own = catalog.playbooks.keys().map(|id| id.as_str().to_owned());
+        let playbooks = made("playbooks").map(|(id, _)| id).chain(own).collect();
+        let own = catalog.specialists.keys().map(|id| (id.as_str().to_owned(), None));
+        // The text of a file says whether it is the same specialist.
+        let specialists = own.chain(made("specialists")).collect();
+        let root = self.project.context.root.clone();
+        let has_file = move |path: &str| root.join(path).is_file();
+        let (playbooks, specialists) = (Arc::new(playbooks), Arc::new(specialists));
+        Around { playbooks, specialists, has_file: Some(Arc::new(has_file)) }
     }
 
     /// The path of a result: below `--out` instead of `.kb/`.
@@ -330,21 +335,16 @@ impl Import<'_> {
             return Ok(());
         }
         let candidates: Vec<InputFile> = made.iter().map(|(file, _)| file.clone()).collect();
-        let (catalog, diagnostics) = load(self.known.iter().chain(&candidates).cloned().collect());
-        let own = |d: &&Diagnostic| {
-            let path = d.span.map(|span| catalog.sources.get(span.source).path.to_string());
-            path.is_some_and(|path| made.iter().any(|(file, _)| file.path == path))
-        };
-        let own: Vec<Diagnostic> = diagnostics.iter().filter(own).cloned().collect();
+        let (after, own) = checked(self.project, &self.known, &candidates);
         let texts = made.iter().map(|(file, text)| (file.path.clone(), text.clone()));
         if own.iter().any(Diagnostic::is_error) {
             self.done.texts.extend(texts.filter(|_| show));
             self.refuse(from, if show { "the result has errors" } else { "it has errors" });
-            self.show(catalog.sources, own);
+            self.show(after.catalog.sources, own);
             return Ok(());
         }
         for (file, _) in &made {
-            self.note_unset(from, &file.path, show, &catalog);
+            self.note_unset(from, &file.path, show, &after.catalog);
         }
         if self.request.dry_run {
             self.done.texts.extend(texts);
@@ -368,14 +368,6 @@ impl Import<'_> {
 fn has_known_suffix(path: &Path) -> bool {
     let suffix = path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
     ["yml", "yaml", "json", "md"].contains(&suffix)
-}
-
-/// Whether nothing that is declared gives a variable to the processes of a step.
-fn is_missing(name: &str, step: &Step, playbook: &Playbook, settings: &Settings) -> bool {
-    let mut declared = step.details().env.iter().chain(&playbook.env).map(|(name, _)| name);
-    !BaseEnvironment::provides(name)
-        && !settings.env.pass.iter().any(|passed| passed == name)
-        && !declared.any(|declared| declared == name)
 }
 
 fn destination(path: &Path, role: FileRole) -> Option<String> {

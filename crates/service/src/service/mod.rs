@@ -28,6 +28,7 @@ mod finding;
 mod fires;
 mod formatting;
 mod hook_secrets;
+mod import_checks;
 mod importing;
 mod index_rules;
 mod indexing;
