@@ -381,6 +381,42 @@ fn a_result_that_does_not_validate_is_not_written() {
 }
 
 #[test]
+fn references_of_dagu_are_resolved_in_quotes_or_fail() {
+    let text = "name: refs
+params: [{name: who, default: Ann Lee}]
+env: [{X: y}]
+steps:
+  - id: a
+    run: |
+      printf '%s|' 'is ${params.who}' \"${params.who}\" '${env.X}' ${env.X} '${context.dag.name}' > out
+      test '${context.run.id}' = \"${context.run.id}\"; echo '${context.run.id}' >> out
+";
+    let text = text.replace("\\\"", "\"");
+    let scratch = Scratch::new(&[("refs.yaml", &text)]);
+    scratch.kb(&["playbook", "import", "refs.yaml"]).code(0);
+    scratch.kb(&["playbook", "run", "refs"]).code(0);
+    let out = scratch.read("out");
+    assert!(out.starts_with("is Ann Lee|Ann Lee|y|y|refs|r"), "{out}");
+    for command in [
+        "touch 'ran-1${steps.b.outputs.X}'",
+        "touch 'ran-1${consts.x}'",
+        "touch 'ran-1${params.none}'",
+        "touch 'ran-1\\${params.who}'",
+        "python3 -c 'open(\"ran-1${params.who}\", \"w\")'",
+    ] {
+        let text = format!(
+            "name: refs\nparams: [who: x]\nsteps:\n  - {{id: b, run: pwd, output: X}}\n  - id: a\n    depends: b\n    run: |\n      {command}\n"
+        );
+        let scratch = Scratch::new(&[("refs.yaml", &text)]);
+        scratch.kb(&["playbook", "import", "refs.yaml"]).code(0).says(&["fails: refs.yaml:"]);
+        scratch.kb(&["playbook", "run", "refs"]).code(1);
+        let made = std::fs::read_dir(scratch.root()).unwrap();
+        let made = made.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        assert!(!made.into_iter().any(|name| name.starts_with("ran-1")), "{command}");
+    }
+}
+
+#[test]
 fn each_key_of_a_file_is_mapped_or_reported() {
     for (name, text) in [
         (

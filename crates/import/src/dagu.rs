@@ -1,8 +1,9 @@
 //! Dagu workflows.
 
-use super::dagu_call::{Call, item_texts, items, outputs};
+use super::dagu_call::{Call, outputs, parallel};
 use super::dagu_documents::Documents;
 use super::dagu_params::{add, declare};
+use super::dagu_references::{Readable, resolved};
 use super::draft::{Draft, literal, reference, step_id};
 use super::fields::{Fields, flag, texts, words};
 use super::output::Out;
@@ -19,6 +20,9 @@ const MAILS: [&str; 4] = ["mailOn", "errorMail", "infoMail", "smtp"];
 /// What the steps of a document can read.
 struct Known<'d> {
     documents: &'d Documents,
+    /// What references in shell texts can read.
+    name: &'d str,
+    params: Vec<(String, String)>,
     /// The values of variables of parameters and steps.
     values: Vec<(String, String)>,
     /// The values of variables that calls can pass: these and the environment of the workflow.
@@ -69,11 +73,14 @@ pub(super) fn convert_document(
     }
     let mut known = Known {
         documents,
+        name: &documents.at(index).name,
+        params: Vec::new(),
         values: fields.take("params").map(|params| declare(params, draft)).unwrap_or_default(),
         passable: Vec::new(),
         calls: Vec::new(),
     };
     passed(documents, index, &mut known, draft);
+    known.params.clone_from(&known.values);
     if let Some(env) = fields.take("env") {
         let variables = environment(env, draft);
         known.passable = variables.texts();
@@ -264,6 +271,8 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
         command(&fields, step, draft).filter(|(text, _)| !text.trim().is_empty())
     {
         let (text, read) = outputs(&text, line, &known.calls, draft);
+        let readable = Readable { workflow: known.name, params: &known.params };
+        let text = resolved(&text, line, &readable, &mut variables, draft);
         look_at(&text, line, draft);
         variables.provide(&text, &known.values);
         variables.provide(&text, &read);
@@ -358,39 +367,5 @@ fn policies(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut
             None => flag(&Fields::of(on, "continueOn.", draft), "failure", draft) == Some(true),
         };
         map.extend(any.then(|| ("onError", "continue".into())));
-    }
-}
-
-fn parallel(
-    fields: &Fields<'_>,
-    call: bool,
-    map: &mut Vec<(&'static str, Out)>,
-    draft: &mut Draft,
-) {
-    let Some(items) = items(fields) else { return };
-    let Some(parallel) = fields.take("parallel") else { return };
-    let own = if parallel.is_map() {
-        Fields::of(parallel, "parallel.", draft)
-    } else {
-        Fields::ahead(parallel)
-    };
-    own.take("items");
-    let mut each = vec![("in", Out::Value(item_texts(items)))];
-    if let Some(limit) = own.take("maxConcurrent") {
-        each.push(("maxParallel", limit.json().into()));
-    }
-    if items.words().is_some_and(|text| text.contains('$')) {
-        return draft.fails(items.line, "`parallel` over a variable is not mapped");
-    }
-    map.push(("forEach", Out::map(each)));
-    if call {
-        return;
-    }
-    draft.hint(items.line, "`${ITEM}` is the variable `ITEM` with `{{item}}`");
-    let env = map.iter_mut().find(|(key, _)| *key == "env");
-    let item = ("ITEM".to_owned(), Out::from("{{item}}"));
-    match env {
-        Some((_, Out::Map(entries))) => entries.push(item),
-        _ => map.push(("env", Out::Map(vec![item]))),
     }
 }

@@ -132,9 +132,44 @@ impl<'a> Call<'a> {
 }
 
 /// The items of `parallel`.
-pub(super) fn items<'a>(fields: &Fields<'a>) -> Option<&'a Positioned> {
+fn items<'a>(fields: &Fields<'a>) -> Option<&'a Positioned> {
     let parallel = fields.peek("parallel")?;
     Some(Fields::ahead(parallel).take("items").unwrap_or(parallel))
+}
+
+/// Takes `parallel`: a step for each item.
+pub(super) fn parallel(
+    fields: &Fields<'_>,
+    call: bool,
+    map: &mut Vec<(&'static str, Out)>,
+    draft: &mut Draft,
+) {
+    let Some(items) = items(fields) else { return };
+    let Some(parallel) = fields.take("parallel") else { return };
+    let own = if parallel.is_map() {
+        Fields::of(parallel, "parallel.", draft)
+    } else {
+        Fields::ahead(parallel)
+    };
+    own.take("items");
+    let mut each = vec![("in", Out::Value(item_texts(items)))];
+    if let Some(limit) = own.take("maxConcurrent") {
+        each.push(("maxParallel", limit.json().into()));
+    }
+    if items.words().is_some_and(|text| text.contains('$')) {
+        return draft.fails(items.line, "`parallel` over a variable is not mapped");
+    }
+    map.push(("forEach", Out::map(each)));
+    if call {
+        return;
+    }
+    draft.hint(items.line, "`${ITEM}` is the variable `ITEM` with `{{item}}`");
+    let env = map.iter_mut().find(|(key, _)| *key == "env");
+    let item = ("ITEM".to_owned(), Out::from("{{item}}"));
+    match env {
+        Some((_, Out::Map(entries))) => entries.push(item),
+        _ => map.push(("env", Out::Map(vec![item]))),
+    }
 }
 
 /// An item as all parameters: the keys of a map by their names, another value as the first parameter.
@@ -159,7 +194,7 @@ fn whole_item(items: &Positioned) -> Vec<Given> {
 }
 
 /// The items for `forEach`, where each scalar is the text that Dagu passes.
-pub(super) fn item_texts(items: &Positioned) -> Json {
+fn item_texts(items: &Positioned) -> Json {
     let text = |value: Json| scalar(&value).map(|text| Json::from(literal(&text))).unwrap_or(value);
     let item = |item: &Positioned| match item.json() {
         Json::Object(map) => map.into_iter().map(|(key, value)| (key, text(value))).collect(),

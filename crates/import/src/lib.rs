@@ -23,6 +23,7 @@ mod dagu_call;
 mod dagu_documents;
 mod dagu_file;
 mod dagu_params;
+mod dagu_references;
 mod draft;
 mod fields;
 mod goose;
