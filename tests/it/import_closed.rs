@@ -196,6 +196,15 @@ handlerOn: {{exit: {{command: touch exited}}, failure: {{command: touch hooked}}
     };
     runs(("dag.yaml", &text("pwd")), "dag", 1, &[]);
     runs(("dag.yaml", &text("exit 1")), "dag", 1, &["exited", "hooked"]);
+    // Nor is it the failure of a child run.
+    let text = |child: &str| {
+        format!(
+            "name: dag\nsteps: [{{name: a, call: child}}]\nhandlerOn: {{exit: {{command: touch exited}}, failure: {{command: touch hooked}}}}\n---\nname: child\nsteps: [{{name: b, {child}}}]\n"
+        )
+    };
+    runs(("dag.yaml", &text("executor: ssh, command: pwd")), "dag", 1, &[]);
+    runs(("dag.yaml", &text("command: exit 1")), "dag", 1, &["exited", "hooked"]);
+    runs(("dag.yaml", &text("command: pwd")), "dag", 0, &["exited"]);
     let text = "name: nodes
 description: d
 nodes:
@@ -205,7 +214,7 @@ nodes:
 ";
     runs(("nodes.yaml", text), "nodes", 1, &[]);
     // After more such parts than a condition names, nothing runs.
-    let many = "      - {uses: acme/x@v1}\n".repeat(30);
+    let many = "      - {uses: acme/x@v1}\n".repeat(60);
     let text = format!(
         "name: many\non: workflow_dispatch\njobs:\n  a:\n    steps:\n{many}      - {{if: always(), run: touch cleaned}}\n"
     );

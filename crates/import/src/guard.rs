@@ -9,6 +9,9 @@ use kb_language::definition::{Positioned, PositionedValue};
 /// Maximum length of the original text in a failing step.
 const MAX_ORIGINAL: usize = 8_000;
 
+/// How the message of a step in the place of a part without a translation begins.
+pub(super) const NOT_TRANSLATED: &str = "not translated: ";
+
 /// What fails in a list of steps.
 pub(super) struct Guard<'a> {
     /// The id of the step that fails.
@@ -85,7 +88,7 @@ pub(super) fn failing_script(why: &[String], original: Option<&Positioned>) -> S
     }
     // The last line is the message of the failed step.
     for why in why {
-        text.push_str(&format!("\nnot translated: {why}"));
+        text.push_str(&format!("\n{NOT_TRANSLATED}{why}"));
     }
     let plain: String =
         text.trim_matches('\n').chars().filter(|c| !c.is_control() || *c == '\n').collect();

@@ -2,14 +2,15 @@
 //!
 //! A step that stands for such a part fails in each run, and that is no failure of the original. So it starts no
 //! work: each step after it that runs in other cases than after a success, and each handler, also requires that
-//! it has not failed.
+//! it has not failed. A child run can fail for such a part of its playbook: its error says so.
 
+use super::guard::NOT_TRANSLATED;
 use super::names::reference;
 use super::output::Out;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most steps that a condition names. A step after more of them does not run before the first is translated.
-const MAX_NAMED: usize = 20;
+/// The most steps that a condition names. A step after more of them does not run.
+const MAX_NAMED: usize = 50;
 
 /// The steps of a playbook that stand for parts without a translation.
 pub(super) struct Failing<'a> {
@@ -19,9 +20,9 @@ pub(super) struct Failing<'a> {
 }
 
 impl Failing<'_> {
-    /// Finds the steps with these ids.
+    /// Finds the steps with these ids, and the child runs.
     pub(super) fn among<'a>(steps: &'a mut [Out], ids: &BTreeSet<String>) -> Failing<'a> {
-        let is = |step: &Out| id_of(step).is_some_and(|id| ids.contains(&id));
+        let is = |step: &Out| is_child(step) || id_of(step).is_some_and(|id| ids.contains(&id));
         let own = steps.iter().enumerate().filter(|(_, step)| is(step)).map(|(at, _)| at);
         Failing { own: own.collect(), steps }
     }
@@ -50,7 +51,7 @@ impl Failing<'_> {
         }
     }
 
-    /// The places of the failing steps before each step. A set with more than [`MAX_NAMED`] is not complete.
+    /// The places of those steps before each step. A set with more than [`MAX_NAMED`] is not complete.
     fn before(&self) -> Vec<BTreeSet<usize>> {
         let ids: Vec<Option<String>> = self.steps.iter().map(id_of).collect();
         let places: BTreeMap<&str, usize> =
@@ -84,18 +85,27 @@ impl Failing<'_> {
 
     /// What must be true after these steps, apart from what a condition says already.
     fn condition(&self, before: &BTreeSet<usize>, said: &str) -> Option<String> {
-        let status = |at: &usize| Some(format!("{}.status", reference(&id_of(&self.steps[*at])?)));
-        let mut all: Vec<String> = before.iter().filter_map(status).collect();
-        all.retain(|status| !said.contains(&format!("{status} == 'succeeded'")));
-        match all.as_slice() {
-            [] => None,
-            [first, ..] if all.len() > MAX_NAMED => Some(format!("{first} == 'succeeded'")),
-            all => {
-                let all = all.iter().map(|status| format!("{status} != 'failed'"));
-                Some(all.collect::<Vec<_>>().join(" and "))
-            }
+        let held = |at: &usize| {
+            let step = &self.steps[*at];
+            let own = reference(&id_of(step)?);
+            let is_held = said.contains(&format!("{own}.status == 'succeeded'"));
+            Some(match is_child(step) {
+                true => format!("'{NOT_TRANSLATED}' not in ({own}.error | string)"),
+                false => format!("{own}.status != 'failed'"),
+            })
+            .filter(|_| !is_held)
+        };
+        if before.len() > MAX_NAMED {
+            return Some("false".to_owned());
         }
+        let all: Vec<String> = before.iter().filter_map(held).collect();
+        (!all.is_empty()).then(|| all.join(" and "))
     }
+}
+
+/// Whether a step is a run of another playbook.
+fn is_child(step: &Out) -> bool {
+    step.get("playbook").is_some()
 }
 
 fn id_of(step: &Out) -> Option<String> {
