@@ -55,6 +55,7 @@ mod generated;
 mod goal;
 mod goal_faults;
 mod guarantees;
+mod helps;
 mod hooks;
 mod http_steps;
 mod idle;

@@ -402,13 +402,15 @@ id: p
 params:
   - {name: stage, enum: [dev, prod], default: dev, description: Where to}
   - {name: count, type: integer, min: 1, max: 9}
+  - {name: tag, pattern: 'v[0-9]+'}
 steps: [{id: a, run: 'true'}]
 ";
     let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
-    scratch
-        .kb(&["playbook", "show", "p"])
-        .code(0)
-        .says(&["one of dev, prod; Where to", "from 1 to 9"]);
+    scratch.kb(&["playbook", "show", "p"]).code(0).says(&[
+        "one of dev, prod; Where to",
+        "from 1 to 9",
+        "of the pattern v[0-9]+",
+    ]);
     scratch
         .kb(&["playbook", "run", "p", "--stage", "prod"])
         .code(2)

@@ -193,7 +193,8 @@ pub(crate) async fn cancel(session: &Session, args: Cancel) -> Result<Answer, Se
     }
     match view.status {
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => {
-            let message = format!("run {} has already {}", view.run, view.status);
+            let (verb, state) = view.status.words();
+            let message = format!("run {} {verb} already {state}", view.run);
             return Err(refused(message, "run_show shows it"));
         }
         RunStatus::Running | RunStatus::Waiting | RunStatus::Interrupted => {}

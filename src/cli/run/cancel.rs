@@ -26,7 +26,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
                 args.display.report(&format!("the request was sent to run {run}\n"), terminal)?;
             }
             Cancelled::AlreadyEnded(run, status) => {
-                args.display.report(&format!("run {run} has already {status}\n"), terminal)?;
+                let (verb, state) = status.words();
+                let text = format!("run {run} {verb} already {state}\n");
+                args.display.report(&text, terminal)?;
             }
             Cancelled::Ready(prepared) => {
                 // A cancelled run is the success of this command.

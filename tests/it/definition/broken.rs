@@ -74,7 +74,7 @@ fn wrong_types_name_what_is_expected() {
     error KB0105 8:44 `retry` takes a map, found a number | write `retry: {max: 3}`
     error KB0112 9:30 `-5s` is not a duration | write a number with a unit, such as `250ms`, `90s`, `5m` or `1h30m`
     error KB0105 9:43 `verify` takes a map, found a list | write `verify: {checks: [...]}`
-    error KB0105 10:26 `env` takes a map, found a list | write a map: `env: {name: value}`
+    error KB0105 10:26 `env` takes a map, found a list | write `env: {A: "b"}`
     warning KB0219 10:33 a `run` step does not read `input` | pass values in `env:` or as arguments
     error KB0105 11:32 `condition` takes an expression as a text, found a number | write an expression as a text: `condition: "{{STEP.output}} == 'x'"`
     error KB0106 11:55 unknown key `extra` in `output` | known keys: schema
@@ -107,7 +107,7 @@ fn syntax_errors_say_what_to_do() {
     insta::assert_snapshot!(said("name: *all\n"), @"error KB0101 1:7 an alias without an anchor | quote a text that starts with `*`");
     insta::assert_snapshot!(said("name: \"a\\qb\"\n"), @r#"error KB0101 1:7 an unknown escape in double quotes | write `\\` for a backslash, or use single quotes, which have no escapes"#);
     insta::assert_snapshot!(said("name: 'a' b\n"), @"error KB0101 1:11 text after a closing quote | quote the whole value; write `''` for a quote inside single quotes");
-    insta::assert_snapshot!(said("id: p\n name: x\n"), @"error KB0101 2:6 unexpected `:` | quote a text that contains `: `, and check the indentation of this line");
+    insta::assert_snapshot!(said("id: p\n name: x\n"), @"error KB0101 2:6 a key where none can stand | check the indentation: keys of one map begin at the same column");
     insta::assert_snapshot!(said("steps: - a\n"), @"error KB0101 1:8 unexpected list item | start the list on a line of its own, indented under its key");
     insta::assert_snapshot!(said("id: p\nname\n"), @"error KB0101 2:1 a line without `:` in a map | write `key: value`; put a text of several lines after `|`");
     insta::assert_snapshot!(said("- a\nb: c\n"), @"error KB0101 2:1 this line belongs to neither the enclosing map nor the enclosing list | indent it like the lines before it; quote a text that starts with `[`, `{` or a quote");
@@ -351,7 +351,7 @@ fn checks_are_checked() {
     error KB0214 11:25 `src/[` is not a glob: unclosed character class; missing ']' | globs support `*`, `**`, `?`, `[ab]` and `{a,b}`
     error KB0112 11:41 `min` 4 is larger than `max` 2 | swap them
     error KB0214 11:51 `(` is not a regular expression: unclosed group | escape `( ) [ ] { } . * + ? ^ $ |` and `\` with a backslash to match them literally
-    error KB0105 12:21 `command` takes a list (a program and its arguments), found a text | write `[cargo, test]`; for a shell write `[bash, -c, "..."]`
+    error KB0105 12:21 `command` takes a list (a program and its arguments), found a text | write `[cargo, test]`
     error KB0301 13:21 not a valid expression: unexpected end of input, expected expression | something is missing at the end
     error KB0211 14:21 `timeout` belongs to a `command` check | remove it
     error KB0106 15:12 unknown key `fiel` in a check | did you mean `file`?

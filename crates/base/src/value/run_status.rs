@@ -47,6 +47,16 @@ impl RunStatus {
         }
     }
 
+    /// How a sentence says the status of a run: its verb and its state, such as `has` and `succeeded`, `was` and `cancelled`.
+    pub fn words(self) -> (&'static str, &'static str) {
+        let verb = match self {
+            RunStatus::Succeeded | RunStatus::Failed => "has",
+            RunStatus::Cancelled => "was",
+            RunStatus::Running | RunStatus::Waiting | RunStatus::Interrupted => "is",
+        };
+        (verb, self.as_str())
+    }
+
     /// Parses the name of a status.
     pub fn parse(name: &str) -> Option<RunStatus> {
         RunStatus::ALL.into_iter().find(|status| status.as_str() == name)

@@ -80,7 +80,11 @@ fn spawn(
     Ok(Spawn {
         argv,
         own_program: matches!(command, CommandLine::Shell(_)),
-        cwd: host.workspace.cwd(&request.cwd).map_err(|error| Box::new(error.failure()))?,
+        cwd: host.workspace.cwd(&request.cwd).map_err(|error| {
+            let failure = error.failure();
+            let message = format!("`cwd` of the step: {}", failure.message);
+            Box::new(Failure { message, ..failure })
+        })?,
         env,
         stdin: Vec::new(),
         timeout: request.timeout,
@@ -180,8 +184,12 @@ fn failure(
         ProcessEnd::NotStarted(reason) => {
             let program = argv.first().map_or("", String::as_str);
             let message = format!("`{program}` did not start: {reason}");
-            let help = "check the name and that it is on PATH; `run` with a list takes no shell \
-                        syntax";
+            let help = if program.contains('/') {
+                format!("check the path; `chmod +x {program}` makes a file executable")
+            } else {
+                "check the name and that it is on PATH; `run` with a list takes no shell syntax"
+                    .to_owned()
+            };
             (OutcomeKind::ToolError, failure(Code::NOT_STARTED, message).help(help))
         }
     }

@@ -134,9 +134,12 @@ impl PathError {
                 Code::POLICY_DENIED,
                 "`tools.security` in the settings lists the allowed and denied paths",
             ),
-            PathError::Missing(_) => (Code::PATH_MISSING, "`fs:list` shows the existing paths"),
+            PathError::Missing(_) => (
+                Code::PATH_MISSING,
+                "paths are relative to the project folder; list the folder to see what exists",
+            ),
             PathError::WrongKind { .. } => {
-                (Code::PATH_WRONG_KIND, "`fs:list` shows the kind of each path")
+                (Code::PATH_WRONG_KIND, "list the folder to see the kind of each path")
             }
             PathError::Io { .. } => {
                 return Failure::new(Code::FILE_FAILED, self.to_string());

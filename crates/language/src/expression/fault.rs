@@ -82,6 +82,13 @@ impl Fault {
         match error.kind() {
             ErrorKind::OutOfFuel => Fault::exhausted(),
             ErrorKind::UndefinedError => Fault::undefined(),
+            // The words of its parser of numbers.
+            ErrorKind::InvalidOperation
+                if error.detail().is_some_and(|detail| detail.contains("invalid float literal")) =>
+            {
+                Fault::failed("a text that is no number cannot be converted")
+                    .help("`int` and `float` read texts such as `12` and `0.5`; test the text first, or print only the number")
+            }
             kind => Fault::failed(error.detail().map_or_else(|| kind.to_string(), str::to_owned)),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::ServiceError;
 use super::runs::ProjectContext;
-use kb_base::diagnostic::{SourceId, Sources, Span, Suggestions};
+use kb_base::diagnostic::{Code, SourceId, Sources, Span, Suggestions};
 use kb_base::value::{Json, StepId};
 use kb_core::redaction::MASK;
 use kb_core::run::{InstanceIx, State};
@@ -34,7 +34,8 @@ pub fn evaluate(context: &ProjectContext, request: &EvalRequest) -> Result<Json,
     let earlier = Earlier::read(&*journal, &run, u64::MAX)?;
     let (plan, state) = (&*earlier.plan, &earlier.state);
     let instance = request.step.as_deref().map(|name| instance(plan, state, name)).transpose()?;
-    let template = parse(&request.text, plan, &names(&earlier, instance))?;
+    let about = format!("the names are those of run {run} of `{}`", plan.playbook().id);
+    let template = parse(&request.text, plan, &names(&earlier, instance), &about)?;
     let payloads = Payloads::new(journal.clone());
     let params = Arc::new(Json::Object(earlier.frozen.params.clone()));
     let scope = RunScope {
@@ -54,7 +55,8 @@ pub fn evaluate(context: &ProjectContext, request: &EvalRequest) -> Result<Json,
 }
 
 /// Parses the text; braces are added to an expression without them.
-fn parse(text: &str, plan: &Plan, names: &Names) -> Result<Template, ServiceError> {
+/// `about` says whose names they are.
+fn parse(text: &str, plan: &Plan, names: &Names, about: &str) -> Result<Template, ServiceError> {
     let style = match plan.playbook().form {
         DefinitionForm::Playbook => Style::Playbook,
         DefinitionForm::Workflow => Style::Workflow,
@@ -65,9 +67,12 @@ fn parse(text: &str, plan: &Plan, names: &Names) -> Result<Template, ServiceErro
     let mut sources = Sources::default();
     let source: SourceId = sources.add("expression", text.as_str());
     let origin = Origin { span: Span::new(source, 0, text.len()), verbatim: Some(0) };
-    Template::parse(&text, origin, names, style).map_err(|diagnostics| ServiceError::Definitions {
-        diagnostics,
-        sources: Box::new(sources),
+    Template::parse(&text, origin, names, style).map_err(|mut diagnostics| {
+        for unknown in diagnostics.iter_mut().filter(|problem| problem.code == Code::UNKNOWN_NAME) {
+            let known = unknown.help.take().map(|help| format!("{help}; ")).unwrap_or_default();
+            unknown.help = Some(format!("{known}{about}; `--run ID` names another one"));
+        }
+        ServiceError::Definitions { diagnostics, sources: Box::new(sources) }
     })
 }
 

@@ -12,6 +12,9 @@ pub fn field_limits(schema: &Json) -> Option<String> {
         (None, None) => None,
     };
     let named = |key: &str, words: &str| number(key).map(|value| format!("{words} {value}"));
+    // As it is written: a pattern of a parameter holds for the whole text.
+    let whole = |text: &str| Some(text.strip_prefix("^(?:")?.strip_suffix(")$")?.to_owned());
+    let pattern = schema["pattern"].as_str().map(|text| whole(text).unwrap_or(text.to_owned()));
     let parts = [
         range("minimum", "maximum", ""),
         named("exclusiveMinimum", "more than"),
@@ -19,7 +22,7 @@ pub fn field_limits(schema: &Json) -> Option<String> {
         named("multipleOf", "a multiple of"),
         range("minLength", "maxLength", " characters"),
         range("minItems", "maxItems", " entries"),
-        named("pattern", "of the pattern"),
+        pattern.map(|text| format!("of the pattern {text}")),
         named("format", "of the format"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -39,6 +42,7 @@ mod tests {
             words(json!({"minLength": 2, "pattern": "^a"})),
             "at least 2 characters, of the pattern ^a"
         );
+        assert_eq!(words(json!({"pattern": "^(?:v[0-9]+)$"})), "of the pattern v[0-9]+");
         assert_eq!(words(json!({"type": "string"})), "");
     }
 }

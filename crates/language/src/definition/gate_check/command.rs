@@ -7,6 +7,7 @@ use crate::definition::keys::{KeySpec, keys};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
+use kb_base::value::Json;
 use std::time::Duration;
 
 keys! {
@@ -90,10 +91,15 @@ fn argv_words(node: &Node, key: &str, decoder: &mut Decoder) -> Vec<Template> {
     let Some(items) = node.as_seq().filter(|items| !items.is_empty()) else {
         let message =
             format!("`command` takes a list (a program and its arguments), found {}", node.kind());
-        decoder.push(
-            Diagnostic::error(Code::WRONG_TYPE, node.span, message)
-                .help("write `[cargo, test]`; for a shell write `[bash, -c, \"...\"]`"),
-        );
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || " ._/=:@-".contains(c);
+        let help = match node.as_text().map(str::trim).filter(|text| !text.is_empty()) {
+            Some(text) if text.chars().all(is_plain) => {
+                format!("write `[{}]`", text.split_whitespace().collect::<Vec<_>>().join(", "))
+            }
+            Some(text) => format!("for a shell write `[bash, -c, {}]`", Json::from(text)),
+            None => "write `[cargo, test]`; for a shell write `[bash, -c, \"...\"]`".to_owned(),
+        };
+        decoder.push(Diagnostic::error(Code::WRONG_TYPE, node.span, message).help(help));
         return Vec::new();
     };
     let word = |item| decoder.scalar_template(item, key, Secrets::Refused);

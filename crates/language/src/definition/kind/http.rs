@@ -73,8 +73,8 @@ fn request(node: &Node, decoder: &mut Decoder) -> Option<HttpStep> {
     let fields = decoder.fields(node, &HTTP)?;
     let found = HttpStep::of(&fields, decoder);
     let method = fields.get("method").and_then(|node| Some((node, node.as_text()?)));
-    let method = method.map(|(node, text)| (node, text.to_ascii_uppercase()));
-    if let Some((node, text)) = method.filter(|(_, text)| !METHODS.contains(&text.as_str())) {
+    let is_known = |text: &str| METHODS.contains(&text.to_ascii_uppercase().as_str());
+    if let Some((node, text)) = method.filter(|(_, text)| !is_known(text)) {
         let message = format!("`{text}` is not an HTTP method");
         decoder.bad_value(node.span, message, format!("write one of {}", METHODS.join(", ")));
     }

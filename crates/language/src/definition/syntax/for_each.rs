@@ -149,7 +149,15 @@ fn values(node: &Node, key: &str, decoder: &mut Decoder) -> Option<ValueTemplate
             let help = if text.contains(['*', '?', '[']) {
                 format!("for the files that match, write `forEach: {{files: \"{text}\"}}`")
             } else {
-                format!("for a value, write `\"{{{{{text}}}}}\"`")
+                let is_name = |c: char| c.is_ascii_alphanumeric() || ['_', '.', '-'].contains(&c);
+                let items: Vec<&str> =
+                    text.split([',', ' ']).filter(|item| !item.is_empty()).collect();
+                match items.as_slice() {
+                    [one] if one.chars().all(is_name) => {
+                        format!("for a value, write `\"{{{{{one}}}}}\"`; for one item, `[{one}]`")
+                    }
+                    items => format!("write a list: `{key}: [{}]`", items.join(", ")),
+                }
             };
             decoder.push(Diagnostic::error(Code::WRONG_TYPE, node.span, message).help(help));
             None

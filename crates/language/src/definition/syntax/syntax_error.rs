@@ -36,6 +36,13 @@ fn starts_script(line: &str) -> bool {
     line.trim_start().trim_start_matches("- ").starts_with("run:")
 }
 
+/// Whether a `:` ends the first key of its line, which begins deeper than the keys before it.
+fn is_first_colon(text: &str, at: usize) -> bool {
+    let before = &text[line_range(text, at).start..at.min(text.len())];
+    let key = before.trim_start();
+    !key.is_empty() && key.len() < before.len() && key.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
 fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>) {
     let line = &text[line_range(text, at)];
     let (message, help): (&str, &str) = match error.kind() {
@@ -44,6 +51,10 @@ fn explain(error: &ScanError, text: &str, at: usize) -> (String, Option<String>)
         | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
             return ("text after a closing quote".to_owned(), Some(after_quote(line)));
         }
+        ErrorKind::MappingValueNotAllowed if is_first_colon(text, at) => (
+            "a key where none can stand",
+            "check the indentation: keys of one map begin at the same column",
+        ),
         ErrorKind::MappingValueNotAllowed if starts_script(line) => (
             "unexpected `:`",
             "write the script as a block: `run: |`, and the command indented on the next line",

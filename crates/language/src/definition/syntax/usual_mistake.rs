@@ -2,6 +2,7 @@
 
 use super::{Node, Scalar, ScalarKind, Value};
 use kb_base::diagnostic::foreign_word;
+use kb_base::value::Json;
 
 /// The name of a type that another name means, if it is one of the known names.
 pub(super) fn of_value<'n>(
@@ -36,9 +37,23 @@ pub(super) fn of_type(key: &str, expected: &str) -> String {
     }
 }
 
+/// The pairs of a list of `NAME=VALUE`, as other tools write variables.
+fn assignments(items: &[Node]) -> Option<String> {
+    let pair = |item: &Node| {
+        let (name, value) = item.as_text()?.split_once('=')?;
+        Some(format!("{name}: {}", Json::from(value)))
+    };
+    let pairs: Option<Vec<String>> = items.iter().map(pair).collect();
+    pairs.filter(|pairs| !pairs.is_empty()).map(|pairs| pairs.join(", "))
+}
+
 /// The help for a usual value of another type than its key takes.
 pub(super) fn of_shape(node: &Node, key: &str, expected: &str) -> Option<String> {
     let is_null = node.is_null();
+    let list = node.as_seq().filter(|_| expected.starts_with("a map"));
+    if let Some(pairs) = list.and_then(assignments) {
+        return Some(format!("write `{}: {{{pairs}}}`", key.trim_matches('`')));
+    }
     // Maps are named with backticks in messages.
     match (&node.value, key.trim_matches('`')) {
         (Value::Scalar(Scalar { text, kind, .. }), _)

@@ -263,5 +263,6 @@ fn refuse_driven(project: &WebProject, run: &RunId) -> Result<(), Problem> {
 }
 
 fn has_ended(run: &RunId, status: RunStatus) -> Problem {
-    Problem::conflict(Code::NOT_RESUMABLE, format!("run `{run}` has {status}"))
+    let (verb, state) = status.words();
+    Problem::conflict(Code::NOT_RESUMABLE, format!("run `{run}` {verb} {state}"))
 }

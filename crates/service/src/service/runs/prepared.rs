@@ -144,9 +144,9 @@ impl Prepared {
         let summary = driven?;
         if let Some(recorder) = &self.context.recorder {
             recorder.write(redactor).map_err(|error| {
-                let (status, path) = (summary.status, recorder.script().display());
+                let ((verb, state), path) = (summary.status.words(), recorder.script().display());
                 let message = format!(
-                    "run `{run}` has {status}, but its script could not be written to `{path}`: {error}"
+                    "run `{run}` {verb} {state}, but its script could not be written to `{path}`: {error}"
                 );
                 let code = Code::JOURNAL_UNUSABLE;
                 ServiceError::environment(Failure::new(code, message))

@@ -46,8 +46,9 @@ pub fn resume(
         } else {
             format!("`kb run retry {run}` reopens it")
         };
+        let (verb, state) = status.words();
         let failure =
-            Failure::new(Code::NOT_RESUMABLE, format!("run `{run}` has {status}")).help(help);
+            Failure::new(Code::NOT_RESUMABLE, format!("run `{run}` {verb} {state}")).help(help);
         return Err(ServiceError::refused(failure));
     }
     reopen(context, &*journal, run, overrides, |_| Ok(StartMode::Resume))

@@ -164,7 +164,8 @@ impl Fitting {
         now: Timestamp,
     ) -> Result<Fitting, ServiceError> {
         if status.has_ended() {
-            let message = format!("run `{run}` has {status}: nothing of it waits");
+            let (verb, state) = status.words();
+            let message = format!("run `{run}` {verb} {state}: nothing of it waits");
             let help = format!("`kb run logs {run}` shows what was answered, by whom and when");
             let failure = Failure::new(Code::NOT_RESUMABLE, message).help(help);
             return Err(ServiceError::refused(failure));
