@@ -90,7 +90,7 @@ pub(super) async fn ask_in_place(
     let view = service::show_run(&context, run)?;
     let mut open = view.steps.iter().filter(|step| step.question.is_some());
     let Some(step) = open.next() else { return Ok(InPlace::LeftOpen) };
-    let reply = |request| Ok(runs::reply(context.clone(), run, request)?);
+    let reply = |request| runs::reply(context.clone(), run, request);
     tokio::select! {
         replied = ask_until_it_fits((&context, run), step, terminal, reply) => match replied? {
             Some(Replied::Ready(prepared)) => Ok(InPlace::Answered(prepared)),

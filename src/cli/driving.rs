@@ -231,12 +231,12 @@ impl Ended {
     /// Reports the steps that succeeded although their gate did not pass, with `--strict`; returns
     /// whether there are any.
     fn report_unproven(&self, terminal: &mut Terminal) -> std::io::Result<bool> {
-        let unproven = &self.summary.unproven;
+        let unproven = self.summary.unproven_steps();
         if self.left.status != RunStatus::Succeeded || !self.strict || unproven.is_empty() {
             return Ok(false);
         }
         let steps = unproven.iter().map(|step| format!("`{}`", plain(step)));
-        let (count, steps) = (unproven.len(), steps.collect::<Vec<_>>().join(", "));
+        let (count, steps) = (self.summary.count_unproven(), steps.collect::<Vec<_>>().join(", "));
         terminal.err(&format!(
             "{}: {count} unproven: the gate of {steps} did not pass (`--strict`, `verifier.strict`)\n",
             paint(ERROR, "error")

@@ -59,6 +59,25 @@ fn verdicts_and_changed_files_reach_every_run_above() {
 }
 
 #[test]
+fn strict_counts_the_gates_of_child_runs_also_of_a_kept_one() {
+    let steps =
+        "  - {id: call, playbook: middle}\n  - {id: more, dependsOn: [call], run: test -e go}\n";
+    let scratch = project(steps, &[MIDDLE, WRITES]);
+    scratch.kb(&["playbook", "run", "parent"]).code(1);
+    scratch.write("go", "");
+    let retried = scratch.kb(&["run", "retry", "@last:parent", "--json"]).code(0);
+    let end = retried.events().pop().unwrap();
+    assert_eq!((&end["type"], &end["unproven"]), (&json!("run:end"), &json!(1)));
+    assert_eq!(scratch.json(&["run", "show", "@last:parent", "--json"])["unproven"], 1);
+    let strict = scratch.kb(&["playbook", "run", "parent", "--strict"]).code(1);
+    strict.says(&[
+        "succeeded, 1 unproven",
+        "1 gate of its child run did not pass: `kb run show r",
+        "the gate of `call`",
+    ]);
+}
+
+#[test]
 fn the_gate_of_a_playbook_step_reads_the_changes_of_its_child_run() {
     let gate = |only: &str| {
         format!(

@@ -94,7 +94,7 @@ fn vectors(texts: &[String], length: usize) -> String {
 
 fn project(server: &Server, more: &str) -> Scratch {
     let address = &server.address;
-    let own = format!("{{endpoint: 'http://{address}/v1/', model: m, timeout: 400ms{more}}}");
+    let own = format!("{{endpoint: 'http://{address}/v1/', model: m, timeout: 3s{more}}}");
     let settings = format!(
         "knowledge: {{embeddings: {own}, exclude: [vendor/**], docs: [specs/**]}}\nsecrets: {{OWN: 'env:OWN_SECRET'}}\n"
     );
@@ -171,11 +171,58 @@ fn a_specialist_finds_parts_by_their_meaning_and_is_told_when_the_server_fails()
 }
 
 #[test]
+fn entries_of_the_memory_are_found_by_their_meaning_too() {
+    let server = Server::start();
+    let scratch = project(&server, "");
+    let settings = scratch.read(".kb/kb.config.yml");
+    scratch.write(".kb/kb.config.yml", &format!("{settings}memory: {{enabled: true}}\n"));
+    let add = |text: &str| {
+        scratch
+            .kb(&["memory", "add", text, "--share", "--id", text.split(' ').nth(1).unwrap()])
+            .code(0)
+    };
+    add("A pump needs water.");
+    add("A flame needs air.");
+    scratch.kb(&["faq", "the pump is stuck", "--add", "Turn it by hand", "--share"]).code(0);
+    let found = |text: &str| {
+        let found = scratch.json(&["memory", "search", text, "-n", "1", "--json"]);
+        found[0]["id"].as_str().unwrap_or_default().to_owned()
+    };
+    server.asked();
+    assert_eq!(found("combustion"), "flame");
+    // The question, and the three entries together, once.
+    assert_eq!(server.asked().len(), 2);
+    assert_eq!((found("hydraulic").as_str(), server.asked().len()), ("pump", 1));
+
+    let step = "{id: a, tool: 'mind:query', input: {query: pump, corpus: faq}}";
+    scratch.write("playbooks/p.yml", &format!("schema: kb.playbook/1\nid: p\nsteps: [{step}]\n"));
+    scratch.kb(&["playbook", "run", "p", "--quiet"]).code(0);
+    let hits = scratch.json(&["run", "output", "@last", "a", "--json"])["hits"].clone();
+    let shown = (&hits[0]["symbol"], &hits[0]["excerpt"], &hits[1]);
+    let only = (&json!("the pump is stuck"), &json!("Turn it by hand"), &Value::Null);
+    assert_eq!(shown, only);
+
+    // A model with vectors of another length makes all of them again.
+    server.answers(|texts| Some((200, vectors(texts, 5))));
+    server.asked();
+    assert_eq!((found("combustion").as_str(), server.asked().len()), ("flame", 2));
+    scratch.kb(&["memory", "forget", "flame", "--purge"]).code(0);
+    assert_ne!(found("combustion"), "flame");
+    server.answers(|_| Some((500, json!({"error": {"message": "out of memory"}}).to_string())));
+    let said = scratch.kb(&["memory", "search", "stuck"]).code(0);
+    assert!(
+        said.err.starts_with("found by words alone: ") && said.out.contains("Turn it by hand"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn a_server_that_fails_leaves_the_words_and_says_why() {
     let server = Server::start();
     let scratch = project(&server, "");
     let faults: [(Answer, &str); 8] = [
-        (|_| None, "did not respond within 400ms"),
+        (|_| None, "did not respond within 3.0s"),
         (|_| Some((200, "{\"data\": [{\"embedding\": [1, NaN]}]}".into())), "it answered: "),
         (|_| Some((200, "{\"data\": [{\"embedding\": [1e999]}]}".into())), "it answered: "),
         (|_| Some((200, "{\"data\": [{\"embedding\": [null]}]}".into())), "no finite number"),

@@ -399,3 +399,34 @@ fn a_name_in_a_result_is_no_invention_whatever_the_judge_says() {
     assert!(found.starts_with("failed"), "{found}");
     assert_eq!(event["assessment"]["verifiedMentions"], json!(["src/a.rs", "Orchestrator"]));
 }
+
+#[test]
+fn a_command_does_not_show_a_name_that_it_was_given() {
+    let scratch = project("{maxUnverified: 0}", 0);
+    scratch
+        .write(".kb/specialists/dev.yml", &AGENT.replace("[fs:read]", "[fs:read, 'shell:exec']"));
+    let script = json!({"schema": "kb.script/1", "steps": {
+        "a": [
+            {"calls": [{"tool": "shell:exec", "args": {"command": "ls mind-engine || true; echo Orchestrator"}}]},
+            {"output": {"summary": ANSWER}},
+        ],
+        "a#judge": submit(&assessment(json!({"unverified": ["the class `Orchestrator`", "mind-engine package"]}))),
+    }});
+    scratch.write(".kb/script.yml", &script.to_string());
+    let said = scratch.kb(&["playbook", "run", "p", "--script", ".kb/script.yml", "--json"]);
+    let unverified = &judged(&said).1["assessment"]["unverifiedMentions"];
+    assert_eq!(unverified, &json!(["Orchestrator", "mind-engine"]));
+}
+
+#[test]
+fn a_judge_passes_no_answer_that_it_did_not_read_to_the_end() {
+    let scratch = project("{}", 0);
+    for (length, expected) in
+        [(15_000, "passed"), (17_000, "unchecked: the judge read the first 16000 characters")]
+    {
+        let answer = format!("{ANSWER} {}", "word ".repeat(length / 5));
+        let said = run(&scratch, &[&answer], &json!({"a#judge": submit(&assessment(json!({})))}));
+        let found = judged(&said).0;
+        assert!(found.starts_with(expected), "{found}");
+    }
+}

@@ -203,6 +203,23 @@ fn the_assessment_of_a_judge_reaches_later_steps() {
 }
 
 #[test]
+fn files_of_a_failed_step_that_were_not_merged_are_said_to_be_its_own() {
+    let touch = json!({"tool": "fs:write", "args": {"path": "half.rs", "content": "fn a() {}\n"}});
+    let script = json!({
+        "research": [{"say": "I began with half.rs", "calls": [touch]}],
+        "build": [{"output": {"summary": "built"}}],
+    });
+    let steps = "  - {id: research, specialist: writer, task: Write it, workspace: copy, onError: continue, retry: {max: 0}}\n\
+        \x20 - {id: build, specialist: builder, task: Complete it, dependsOn: [research], runIf: allDone}\n";
+    let scratch = project(steps, &script);
+    let writer = "schema: kb.specialist/1\nid: writer\nrole: You write.\ntools: [fs:write]\nlimits: {maxToolCalls: 1}\n";
+    scratch.write(".kb/specialists/writer.yml", writer);
+    scratch.kb(&RUN).code(0);
+    let seen = prompt(&scratch, "build");
+    assert!(seen.contains("(in files of its own, which were not merged)"), "{seen}");
+}
+
+#[test]
 fn partial_work_of_a_failed_specialist_is_in_the_history() {
     let touch = json!({"tool": "fs:write", "args": {"path": "half.rs", "content": "fn a() {}\n"}});
     let script = json!({
@@ -220,6 +237,24 @@ fn partial_work_of_a_failed_specialist_is_in_the_history() {
         seen.contains("failed, partial work: changed half.rs; said: I began with half.rs"),
         "{seen}"
     );
+}
+
+#[test]
+fn what_was_passed_on_with_a_refused_output_is_in_the_session() {
+    // `files` is a list in the schema; `decisions` is a text in place of a list.
+    let output = json!({"summary": "half", "files": 5, "handoff": {"decisions": "use a trait"}});
+    let script = json!({
+        "research": [{"output": output}, {"output": output}, {"output": output}, {"output": output}],
+        "build": [{"output": {"summary": "built"}}],
+    });
+    let steps = "  - {id: research, specialist: writer, task: Write it, onError: continue, retry: {max: 0}, recovery: []}\n\
+        \x20 - {id: build, specialist: builder, task: Complete it, dependsOn: [research], runIf: allDone}\n";
+    let scratch = project(steps, &script);
+    let writer = "schema: kb.specialist/1\nid: writer\nrole: You write.\ntools: [fs:write]\noutput: {schema: {files: 'string[]'}}\n";
+    scratch.write(".kb/specialists/writer.yml", writer);
+    scratch.kb(&RUN).code(0);
+    let seen = prompt(&scratch, "build");
+    assert!(seen.contains("research: not confirmed: use a trait"), "{seen}");
 }
 
 #[test]

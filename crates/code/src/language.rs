@@ -143,6 +143,9 @@ impl Language {
         ENDINGS.iter().flat_map(|(endings, _)| endings.iter().copied())
     }
 
+    /// Number of languages.
+    pub(crate) const COUNT: usize = Language::Tsx as usize + 1;
+
     /// The grammar and the nodes that are definitions; `None` for Markdown, which is read by lines.
     pub(crate) fn grammar(self) -> Option<(tree_sitter::Language, &'static [Definition])> {
         Some(match self {

@@ -5,6 +5,7 @@ use crate::markdown;
 use crate::symbol::{Symbol, Usage};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 /// The definitions of a file, in the order of the file; `None` if `stop` ended it. `stop` is asked often: a text can be
@@ -18,17 +19,21 @@ pub fn symbols(
         return Some(markdown::headings(text));
     };
     let tree = parse(text, &grammar, stop)?;
+    let notable = notable(language, &grammar, definitions);
     let mut found = Vec::new();
     // The definitions around the node of the walk, with their depth in the tree.
     let mut around: Vec<(u32, String, &'static str)> = Vec::new();
     // Depth of the outermost block of statements around it.
     let mut block: Option<u32> = None;
     walk(&tree, |node, depth| {
-        block =
-            block.filter(|outer| *outer < depth).or(BLOCKS.contains(&node.kind()).then_some(depth));
+        block = block.filter(|outer| *outer < depth);
         while around.last().is_some_and(|(outer, _, _)| *outer >= depth) {
             around.pop();
         }
+        if !notable.get(usize::from(node.kind_id())).copied().unwrap_or_default() {
+            return;
+        }
+        block = block.or(BLOCKS.contains(&node.kind()).then_some(depth));
         let Some((name, kind)) =
             defined(node, definitions, text, around.is_empty() && block.is_none())
         else {
@@ -80,6 +85,28 @@ pub fn usages(
         }
     });
     Some(found)
+}
+
+/// Which kinds of nodes, by their numbers in the grammar, are a block or can be a definition. The names of all nodes would be
+/// compared as texts otherwise.
+fn notable(
+    language: Language,
+    grammar: &tree_sitter::Language,
+    definitions: &[Definition],
+) -> &'static [bool] {
+    static KINDS: [OnceLock<Vec<bool>>; Language::COUNT] =
+        [const { OnceLock::new() }; Language::COUNT];
+    KINDS[language as usize].get_or_init(|| {
+        let mut found = vec![false; grammar.node_kind_count()];
+        let names =
+            definitions.iter().map(|definition| definition.node).chain(BLOCKS.iter().copied());
+        for name in names {
+            let id = usize::from(grammar.id_for_node_kind(name, true));
+            // 0 stands for a name that the grammar does not have.
+            found.get_mut(id).filter(|_| id > 0).into_iter().for_each(|is| *is = true);
+        }
+        found
+    })
 }
 
 /// Nodes that hold statements, such as the branch of an `if`.

@@ -1,6 +1,6 @@
 //! Steps that fail in the place of what is not translated.
 
-use super::held::require;
+use super::held::{NOT_TRANSLATED, require};
 use super::names::reference;
 use super::output::Out;
 use super::report::{Effect, ImportNote};
@@ -8,9 +8,6 @@ use kb_language::definition::{Positioned, PositionedValue};
 
 /// Maximum length of the original text in a failing step.
 const MAX_ORIGINAL: usize = 8_000;
-
-/// How the message of a step in the place of a part without a translation begins.
-pub(super) const NOT_TRANSLATED: &str = "not translated: ";
 
 /// What fails in a list of steps.
 pub(super) struct Guard<'a> {

@@ -4,11 +4,12 @@
 //! work: each step after it that runs in other cases than after a success, and each handler, also requires that
 //! it has not failed. A child run can fail for such a part of its playbook: its error says so.
 
-use super::guard::NOT_TRANSLATED;
 use super::names::reference;
 use super::output::Out;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How the message of a step in the place of a part without a translation begins.
+pub(super) const NOT_TRANSLATED: &str = "not translated: ";
 /// The most steps that a condition names. A step after more of them does not run.
 const MAX_NAMED: usize = 50;
 

@@ -2,7 +2,9 @@
 
 use kb_base::value::Digest;
 use kb_database::DatabaseError;
-use kb_knowledge::{Content, EmbedError, Embedder, Files, Index, Meaning, Question, Stamp};
+use kb_knowledge::{
+    Content, EmbedError, Embedder, Files, Index, Meaning, Patience, Question, Stamp,
+};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,8 +15,8 @@ struct Copies {
 }
 
 impl Files for Copies {
-    fn patience(&self) -> Box<dyn FnMut() -> bool> {
-        Box::new(|| false)
+    fn patience(&self) -> Patience {
+        || Box::new(|| false)
     }
 
     fn list(&self) -> Vec<(String, Stamp)> {

@@ -16,9 +16,12 @@ pub trait Files {
     fn mask(&self, text: &str) -> String;
     /// The time that the system gives to files now, in nanoseconds since 1970.
     fn now(&self) -> i64;
-    /// Says when the structure of one file took too long to read. Each file has one of its own.
-    fn patience(&self) -> Box<dyn FnMut() -> bool>;
+    /// Says when the structure of one file took too long to read.
+    fn patience(&self) -> Patience;
 }
+
+/// Begins the time for one file; the returned function says when it is over.
+pub type Patience = fn() -> Box<dyn FnMut() -> bool>;
 
 /// Stat data of a file. Equal stamps mean equal contents, unless the file changed just before it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

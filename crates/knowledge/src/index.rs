@@ -1,18 +1,16 @@
 //! The index: chunks of files by the digests of their contents, and the terms by which they are found.
 
-use crate::chunk::{chunks, text_of};
-use crate::files::{Content, Corpus, Files, Stamp, shown_lines};
+use crate::files::{Corpus, Files, Stamp};
+use crate::reading::{forget, read_again};
 use crate::words::Terms;
 use kb_base::value::Digest;
 use kb_database::{DatabaseError, Layout, SyncLevel};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Files whose changes are stored together. Other processes wait so long for a write.
 const BATCH: usize = 200;
-/// A file that changed less than this before it was read can change again without another time, in nanoseconds.
-const UNSETTLED: i64 = 2_000_000_000;
 
 /// The database of the index in the state folder of a project.
 pub(crate) const LAYOUT: Layout =
@@ -72,8 +70,8 @@ CREATE VIRTUAL TABLE chunk_fts USING fts5 (
 pub struct Index {
     pub(crate) connection: Connection,
     pub(crate) root: i64,
-    /// The terms of the words that were indexed.
-    terms: Terms,
+    /// The terms of the words that were indexed, for each thread that makes them.
+    terms: Vec<Terms>,
 }
 
 /// What a synchronisation found.
@@ -154,18 +152,16 @@ impl Index {
                 connection.query_row(known, [&path], |row| row.get(0))?
             }
         };
-        Ok(Index { connection, root, terms: Terms::default() })
+        Ok(Index { connection, root, terms: Vec::new() })
     }
 
     /// Brings the index to the files of now: reads those whose stat data changed, and forgets those that are gone.
     pub fn sync(&mut self, files: &dyn Files) -> Result<Synced, DatabaseError> {
         let found = self.compare(files)?;
         for batch in found.changed.chunks(BATCH) {
+            let batch = batch.iter().map(|(path, stamp)| (path.as_str(), Some(*stamp)));
             let change = change(&self.connection)?;
-            for (path, stamp) in batch {
-                let file = File { root: self.root, path, stamp: Some(*stamp) };
-                update(&change, &file, files, &mut self.terms)?;
-            }
+            read_again(&change, self.root, batch, files, &mut self.terms)?;
             change.commit()?;
         }
         let synced = found.synced();
@@ -215,8 +211,8 @@ impl Index {
     /// Reads one file again. Without a stamp it is read again by the next synchronisation too.
     pub(crate) fn refresh(&mut self, path: &str, files: &dyn Files) -> Result<(), DatabaseError> {
         let change = change(&self.connection)?;
-        let file = File { root: self.root, path, stamp: None };
-        update(&change, &file, files, &mut self.terms)?;
+        let one = std::iter::once((path, None));
+        read_again(&change, self.root, one, files, &mut self.terms)?;
         sweep(&change)?;
         Ok(change.commit()?)
     }
@@ -236,80 +232,6 @@ impl Index {
 /// A write that other processes wait for.
 pub(crate) fn change(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
     Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
-}
-
-/// A file that is read again.
-struct File<'p> {
-    root: i64,
-    path: &'p str,
-    stamp: Option<Stamp>,
-}
-
-/// Stores the content that a file has now.
-fn update(
-    change: &Transaction<'_>,
-    file: &File<'_>,
-    files: &dyn Files,
-    terms: &mut Terms,
-) -> rusqlite::Result<()> {
-    let File { root, path, stamp } = *file;
-    let now = files.now();
-    let Some(content) = files.read(path) else { return forget(change, root, path) };
-    // A file that changes after its stat data were read has other ones now, or is not settled.
-    let settled = stamp.filter(|stamp| now.saturating_sub(stamp.ctime) > UNSETTLED);
-    let stamp = settled.unwrap_or(Stamp { size: 0, mtime: 0, ctime: 0 });
-    let version = version_of(change, path, &content, files, terms)?;
-    change
-        .prepare_cached(
-            "INSERT OR REPLACE INTO file (root, path, size, mtime, ctime, version)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute(params![root, path, stamp.size as i64, stamp.mtime, stamp.ctime, version])?;
-    Ok(())
-}
-
-/// The stored content; a new one is cut into chunks.
-fn version_of(
-    change: &Transaction<'_>,
-    path: &str,
-    content: &Content,
-    files: &dyn Files,
-    terms: &mut Terms,
-) -> rusqlite::Result<i64> {
-    let sha256 = content.sha256.as_bytes();
-    let find = "SELECT id FROM version WHERE path = ?1 AND sha256 = ?2";
-    let mut find = change.prepare_cached(find)?;
-    if let Some(id) = find.query_row(params![path, sha256], |row| row.get(0)).optional()? {
-        return Ok(id);
-    }
-    let add = "INSERT INTO version (path, sha256) VALUES (?1, ?2)";
-    change.prepare_cached(add)?.execute(params![path, sha256])?;
-    let version = change.last_insert_rowid();
-    let text = content.text.as_deref().unwrap_or_default();
-    let lines = shown_lines(text, files);
-    if lines.is_empty() {
-        return Ok(version);
-    }
-    let path_terms = terms.text(path);
-    // Names in the masked text hold no secret.
-    for chunk in chunks(path, &lines.join("\n"), &mut *files.patience()) {
-        let body = lines[chunk.start as usize - 1..chunk.end as usize].join("\n");
-        let add = "INSERT INTO chunk (version, symbol, kind, start, end, sha256) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let sha256 = Digest::of(text_of(path, &chunk.symbol, &body));
-        let sha256 = sha256.as_bytes();
-        let row = params![version, chunk.symbol, chunk.kind, chunk.start, chunk.end, sha256];
-        change.prepare_cached(add)?.execute(row)?;
-        let id = change.last_insert_rowid();
-        let name = terms.text(&format!("{} {}", chunk.symbol, chunk.names.join(" ")));
-        let add = "INSERT INTO chunk_fts (rowid, name, path, body) VALUES (?1, ?2, ?3, ?4)";
-        change.prepare_cached(add)?.execute(params![id, name, path_terms, terms.text(&body)])?;
-    }
-    Ok(version)
-}
-
-fn forget(change: &Transaction<'_>, root: i64, path: &str) -> rusqlite::Result<()> {
-    let sql = "DELETE FROM file WHERE root = ?1 AND path = ?2";
-    change.prepare_cached(sql)?.execute(params![root, path]).map(|_| ())
 }
 
 /// Removes contents that no file has, and roots that are no folder any more.

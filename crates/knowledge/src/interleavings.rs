@@ -1,6 +1,8 @@
 //! Random edits between and during questions: no answer shows what a file had before.
 
-use crate::{Content, Corpus, EmbedError, Embedder, Files, Index, Meaning, Question, Stamp};
+use crate::{
+    Content, Corpus, EmbedError, Embedder, Files, Index, Meaning, Patience, Question, Stamp,
+};
 use kb_base::value::Digest;
 use proptest::prelude::*;
 use std::cell::{Cell, RefCell};
@@ -69,8 +71,8 @@ impl Project {
 }
 
 impl Files for Project {
-    fn patience(&self) -> Box<dyn FnMut() -> bool> {
-        Box::new(|| false)
+    fn patience(&self) -> Patience {
+        || Box::new(|| false)
     }
 
     fn list(&self) -> Vec<(String, Stamp)> {

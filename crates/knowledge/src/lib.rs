@@ -13,15 +13,20 @@ mod embedder;
 mod files;
 mod index;
 mod query;
+mod reading;
+mod vector;
 mod vectors;
 mod words;
 
 pub use chunk::{Chunk, chunks};
 pub use embedder::{EmbedError, Embedder};
-pub use files::{Content, Corpus, Files, Stamp};
+pub use files::{Content, Corpus, Files, Patience, Stamp};
 pub use index::{Index, Stored, Synced};
 pub use query::{Answer, Hit, Question};
-pub use vectors::{Embedded, Meaning};
+pub use vector::{
+    Embedded, Keyed, Meaning, Store, make_vectors, merged, quantised, question_vector, similarity,
+    stored_length,
+};
 pub use words::{match_any, stem, term_text, terms};
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::files::{Corpus, Files, shown_lines};
 use crate::index::{Index, digest};
-use crate::vectors::Meaning;
+use crate::vector::{Meaning, merged};
 use crate::words::{match_any, terms};
 use kb_base::value::Digest;
 use kb_database::DatabaseError;
@@ -20,8 +20,6 @@ const PER_FILE: usize = 2;
 const EXCERPT_CHARS: usize = 1_500;
 /// Weights of a term in the name, the path and the body of a chunk.
 const RANK: &str = "bm25(chunk_fts, 4.0, 2.0, 1.0)";
-/// How little the first places of an order count above the next ones where two orders are merged (reciprocal rank fusion).
-const EVEN: f64 = 60.0;
 
 /// What is asked of an index, and which files may answer.
 pub struct Question<'a> {
@@ -144,7 +142,7 @@ impl Index {
                 Some(expression) => self.ranked(expression, count)?,
                 None => Vec::new(),
             };
-            for id in merged(&ranked, &nearest) {
+            for (id, _) in merged(&ranked, &nearest) {
                 if !seen.insert(id) {
                     continue;
                 }
@@ -248,26 +246,6 @@ impl Contents<'_> {
             excerpt: excerpt(lines, |line| has(line).next().is_some()),
         })
     }
-}
-
-/// Two orders as one: what is far ahead in one of them, or ahead in both, comes first.
-fn merged(words: &[i64], nearest: &[i64]) -> Vec<i64> {
-    if nearest.is_empty() {
-        return words.to_vec();
-    }
-    let mut scores: BTreeMap<i64, f64> = BTreeMap::new();
-    for order in [words, nearest] {
-        for (place, id) in order.iter().enumerate() {
-            *scores.entry(*id).or_default() += 1.0 / (EVEN + place as f64);
-        }
-    }
-    let mut all: Vec<(i64, f64)> = scores.into_iter().collect();
-    // Of equals, the one that has the words.
-    let place = |id: i64| words.iter().position(|own| *own == id).unwrap_or(usize::MAX);
-    all.sort_by(|one, other| {
-        other.1.total_cmp(&one.1).then_with(|| place(one.0).cmp(&place(other.0)))
-    });
-    all.into_iter().map(|(id, _)| id).collect()
 }
 
 /// The words of a question by their terms.

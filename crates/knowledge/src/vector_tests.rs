@@ -1,6 +1,6 @@
 //! Vectors of parts, made by a model that knows two meanings.
 
-use crate::{Content, EmbedError, Embedder, Files, Index, Meaning, Question, Stamp};
+use crate::{Content, EmbedError, Embedder, Files, Index, Meaning, Patience, Question, Stamp};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure};
 use std::cell::{Cell, RefCell};
@@ -38,8 +38,8 @@ impl Files for Project {
     fn now(&self) -> i64 {
         i64::MAX
     }
-    fn patience(&self) -> Box<dyn FnMut() -> bool> {
-        Box::new(|| false)
+    fn patience(&self) -> Patience {
+        || Box::new(|| false)
     }
 }
 

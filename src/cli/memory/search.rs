@@ -2,6 +2,7 @@
 
 use super::parts;
 use crate::cli::exit::{CliResult, Exit};
+use crate::cli::render::table::plain;
 use crate::cli::terminal::Terminal;
 use kb_service::service::{self, Environment, MemoryKind, MemoryQuery};
 
@@ -31,15 +32,19 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(args: &Args, environment: &Environment, terminal: &mut Terminal) -> CliResult {
     let query = MemoryQuery {
         text: &args.words.join(" "),
-        terms: &[],
         kinds: &args.kind,
         tags: &args.tag,
         author: args.author.as_deref(),
         limit: args.limit,
+        ..MemoryQuery::default()
     };
-    let hits = service::search_memory(environment, &query)?;
+    let found = service::search_memory(environment, &query)?;
+    if let Some(why) = &found.note {
+        terminal.note(&format!("found by words alone: {}\n", plain(why)))?;
+    }
+    let hits = &found.hits;
     if args.json {
-        terminal.json(&hits)?;
+        terminal.json(hits)?;
         return Ok(Exit::Done);
     }
     terminal.out(&parts::table(hits.iter().map(|hit| &hit.entry)))?;

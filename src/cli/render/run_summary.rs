@@ -5,10 +5,10 @@ use super::event_line::{evidence_text, stdout_truncated};
 use super::failure::{self, Failed, LastAttempt};
 use super::next::OpenQuestion;
 use kb_base::diagnostic::Severity;
-use kb_base::value::{Json, Timestamp};
+use kb_base::value::{Json, Timestamp, counted};
 use kb_core::wire::{
     Body, ChangeKind, CheckView, ErrorView, Event, QuestionKind, RunStatus, StepStatus, UsageView,
-    Verdict,
+    Verdict, VerdictsView,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,6 +55,8 @@ pub(in crate::cli) struct RunSummary {
     pub(in crate::cli) error: Option<ErrorView>,
     /// Steps that succeeded although their gate did not pass (`onInconclusive: warn`, `onFailed: warn`).
     pub(in crate::cli) unproven: BTreeSet<String>,
+    /// Number of such steps in the child runs of steps.
+    unproven_below: BTreeMap<String, u32>,
     /// Whether a file of its definitions is not what it was when the run started.
     pub(in crate::cli) has_changed: bool,
     /// Whether the last event was the end of the run.
@@ -125,6 +127,7 @@ impl RunSummary {
             Body::ChildEnd { status: RunStatus::Waiting, .. } => {
                 self.waiting_children.insert(name);
             }
+            Body::ChildEnd { child, verdicts, .. } => self.child_ended(name, child, *verdicts),
             Body::StepWaiting { reason, until: None, needs_budget } => {
                 if *needs_budget {
                     self.waiting_for_budget.insert(name.clone())
@@ -151,6 +154,7 @@ impl RunSummary {
                 self.attempts.remove(&name);
                 self.waiting.remove(&name);
                 self.unproven.remove(&name);
+                self.unproven_below.remove(&name);
                 self.waiting_children.remove(&name);
                 self.failures.retain(|failed| failed.instance != name);
             }
@@ -160,6 +164,7 @@ impl RunSummary {
                 self.verdicts.retain(|instance, _| !closure.contains(instance));
                 self.assessments.retain(|instance, _| !closure.contains(instance));
                 self.unproven.retain(|instance| !closure.contains(instance));
+                self.unproven_below.retain(|instance, _| !closure.contains(instance));
                 (self.outputs, self.large_outputs, self.error) = (None, false, None);
             }
             Body::AttemptEnd { usage, process, .. } => {
@@ -205,11 +210,45 @@ impl RunSummary {
         self.claims.insert(name.to_owned(), warnings);
     }
 
-    fn ended(&mut self, name: String, body: &Body) {
-        let Body::StepEnd { status, tolerated, error, verdict, stdout_cut, is_finally, .. } = body
+    /// Number of steps, also of child runs, that succeeded although their gate did not pass.
+    pub(in crate::cli) fn count_unproven(&self) -> usize {
+        self.unproven.len() + self.unproven_below.values().sum::<u32>() as usize
+    }
+
+    /// The steps whose gate did not pass, and those with such steps in their child run.
+    pub(in crate::cli) fn unproven_steps(&self) -> BTreeSet<&String> {
+        self.unproven.iter().chain(self.unproven_below.keys()).collect()
+    }
+
+    /// Warns of gates of a child run that did not pass although their steps succeeded.
+    fn child_ended(&mut self, name: String, child: &str, verdicts: Option<VerdictsView>) {
+        self.unproven_below.remove(&name);
+        let Some(count) = verdicts.map(|verdicts| verdicts.unproven).filter(|count| *count > 0)
         else {
             return;
         };
+        let gates = counted(count as usize, "gate");
+        self.warn(&name, format!("{gates} of its child run did not pass: `kb run show {child}`"));
+        self.unproven_below.insert(name, count);
+    }
+
+    fn ended(&mut self, name: String, body: &Body) {
+        let Body::StepEnd {
+            status,
+            tolerated,
+            error,
+            verdict,
+            stdout_cut,
+            is_finally,
+            kept_from,
+            ..
+        } = body
+        else {
+            return;
+        };
+        if let Some(kept) = kept_from.as_deref().filter(|kept| kept.verdicts.is_some()) {
+            self.child_ended(name.clone(), &kept.run, kept.verdicts);
+        }
         let attempt = self.attempts.remove(&name).unwrap_or_default();
         self.waiting.remove(&name);
         self.questions.remove(&name);

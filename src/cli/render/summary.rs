@@ -33,7 +33,7 @@ pub(in crate::cli) fn text(
         format!("{} {}: {}", paint(WARNING, "warning"), plain(instance), plain(text))
     }));
     out.extend(verdicts(summary));
-    out.extend((!summary.unproven.is_empty()).then(|| row("unproven", UNPROVEN)));
+    out.extend((summary.count_unproven() > 0).then(|| row("unproven", UNPROVEN)));
     let assessments = summary.assessments.iter();
     out.extend(assessments.map(|(step, found)| row("judge", &format!("{}: {found}", plain(step)))));
     out.extend(files(summary));
@@ -122,7 +122,7 @@ fn headline(status: RunStatus, summary: &RunSummary) -> String {
     let ended = summary.counts.iter().filter(|(status, _)| status.has_ended());
     let counts: Vec<String> = ended.map(|(status, n)| format!("{n} {status}")).collect();
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-    let unproven = unproven(summary.unproven.len());
+    let unproven = unproven(summary.count_unproven());
     format!("{} {}{unproven}{took}{counts}", summary.definition, status.styled())
 }
 

@@ -217,7 +217,7 @@ mod tests {
             table.fitted(30),
             "\u{1b}[2mSTEP                 STATUS\u{1b}[0m\n\
              build                succeeded\n\
-             check-everything-with-a-long-name\n\
+             check-everything-with-a-long-…\n\
              \u{20}                    failed\n\
              \u{20}   exit code 3; see the\n\
              \u{20}   output of it\n"
@@ -235,7 +235,8 @@ mod tests {
         let text = table.fitted(80);
         assert!(text.lines().skip(1).all(|line| line.chars().count() <= 80), "{text}");
         assert_eq!(text.lines().count(), 3, "{text}");
-        for value in ["r8rnhtdkx3qryj73", "106ms  1/1", "10m18s  2/2", "t6-round (c…", started] {
+        for value in ["r8rnhtdkx3qryj73", "106ms   1/1", "10m18s  2/2", "t6-round (ch…", started]
+        {
             assert!(text.contains(value), "`{value}` in\n{text}");
         }
         let mut table = Table::new(["ID", "STEPS", "PARAMETERS", "NAME"]).shorten("PARAMETERS");

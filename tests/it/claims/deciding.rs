@@ -187,13 +187,15 @@ fn the_command_of_a_check_with_tests_is_a_test_command() {
 
 #[test]
 fn a_claim_without_a_run_names_the_numbers_of_the_tests_that_the_gate_ran() {
-    let verdict = |output: Value| {
+    let verdict_with = |program: Option<&str>, output: Value| {
         let scratch = project(&json!({"command": ["./check.sh"], "tests": {"minCount": 1}}));
+        program.into_iter().for_each(|text| program_file(&scratch, "check.sh", text));
         let turns = json!([{"calls": [write("work.txt", "right\n")]}, {"output": output}]);
         let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
         scratch.write("script.json", &script.to_string());
         verdict_of(&scratch)
     };
+    let verdict = |output| verdict_with(None, output);
     let own = "the check `./check.sh` of this gate reports 2 passed and 0 failed";
     for (output, expected) in [
         (json!({"summary": "Done.", "tests": {"passed": 7}}), "failed"),
@@ -206,4 +208,8 @@ fn a_claim_without_a_run_names_the_numbers_of_the_tests_that_the_gate_ran() {
     }
     let (verdict, reason) = verdict(json!({"summary": "All 2 tests pass."}));
     assert_eq!(verdict, "passed", "{reason}");
+    let silent = json!({"summary": "Done.", "testResult": "passed"});
+    let (verdict, reason) = verdict_with(Some("#!/bin/sh\necho ok\n"), silent);
+    assert_eq!(verdict, "inconclusive", "{reason}");
+    assert!(reason.contains("printed no numbers of tests"), "{reason}");
 }

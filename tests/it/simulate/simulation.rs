@@ -940,6 +940,7 @@ pub(super) fn kept(spec: &Spec, item: Option<usize>) -> KeptResult {
         verification: None,
         failure: None,
         handoff: None,
+        child_verdicts: Default::default(),
     }
 }
 

@@ -107,16 +107,16 @@ impl Diagnostic {
     }
 }
 
-/// The valid name that is most similar to a misspelled one, for `did you mean …?`. One letter may differ, or a third
-/// of them, and at most three.
+/// The valid name that is most similar to a misspelled one, for `did you mean …?`. At most a third of
+/// the letters, and at most three, may differ; of up to four letters, one.
 pub fn nearest<'a>(name: &str, valid: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     valid
         .into_iter()
         .filter_map(|other| {
             let other_length = other.chars().count();
-            let most = other_length.max(length) / 3;
-            let most = most.clamp(1, 3);
+            let longer = other_length.max(length);
+            let most = if longer <= 4 { 1 } else { longer.div_ceil(3).min(3) };
             // The distance is at least the difference of the lengths.
             let distance =
                 (other_length.abs_diff(length) <= most).then(|| edit_distance(name, other))?;

@@ -165,12 +165,21 @@ impl Handoff {
         })
     }
 
-    /// Reads what a model wrote. Entries of another form are left out: nothing in it is required.
+    /// Reads what a model wrote. A text in place of a list is its only entry, and a text in place of all is a decision. Entries of
+    /// another form are left out: nothing in it is required.
     pub fn decode(value: &Json) -> Handoff {
+        if let Json::String(text) = value {
+            let decisions = non_empty(text).into_iter().collect();
+            return Handoff { decisions, ..Handoff::default() };
+        }
         let text = |key: &str| value.get(key).and_then(Json::as_str).and_then(non_empty);
         let texts = |key: &str, most: usize| -> Vec<String> {
-            let list = value.get(key).and_then(Json::as_array);
-            let texts = list.into_iter().flatten().filter_map(Json::as_str).filter_map(non_empty);
+            let entries = match value.get(key) {
+                Some(Json::Array(entries)) => entries.as_slice(),
+                Some(one) => std::slice::from_ref(one),
+                None => &[],
+            };
+            let texts = entries.iter().filter_map(Json::as_str).filter_map(non_empty);
             texts.take(most).collect()
         };
         let listed = value.get("artifacts").and_then(Json::as_array).into_iter().flatten();
@@ -253,9 +262,17 @@ mod tests {
     #[test]
     fn what_a_model_hands_over_is_bounded_and_never_an_error() {
         for odd in
-            [json!(null), json!([1]), json!("x"), json!({"decisions": 7, "artifacts": {"a": 1}})]
+            [json!(null), json!([1]), json!(" "), json!({"decisions": 7, "artifacts": {"a": 1}})]
         {
             assert_eq!(Handoff::decode(&odd), Handoff::default(), "{odd}");
+        }
+        for (text, key) in
+            [(json!("use x"), "decisions"), (json!({"constraints": "use x"}), "constraints")]
+        {
+            assert_eq!(
+                serde_json::to_value(Handoff::decode(&text)).unwrap(),
+                json!({key: ["use x"]})
+            );
         }
         let many: Vec<String> = (0..50).map(|n| format!("{n} {}", "long ".repeat(500))).collect();
         let artifacts: Vec<Json> = (0..50)

@@ -73,17 +73,22 @@ impl Judgement {
         ("Submit the assessment of the answer. Call it exactly once.", schema)
     }
 
-    /// Validates the arguments of a judge about an answer. Mentions that are not in the answer are left
-    /// out, and long lists and texts are cut.
+    /// Validates the arguments of a judge about an answer. A mention is the name that the answer has, without what the judge wrote
+    /// beside it (``the package `x` ``). Mentions that are not in the answer are left out, and long lists and texts are cut.
     pub fn decode(args: &Json, answer: &str) -> Result<Judgement, String> {
         let bytes = args.to_string().len();
         if bytes > BYTES {
             return Err(format!("the assessment has {bytes} bytes, and {BYTES} are allowed"));
         }
         let answer = answer.to_lowercase();
-        let is_mentioned = |text: &String| answer.contains(&text.to_lowercase());
         let mentioned = |key: &str| -> Result<Vec<String>, String> {
-            Ok(texts(args, key)?.into_iter().filter(is_mentioned).collect())
+            let mut found: Vec<String> = Vec::new();
+            for name in texts(args, key)?.iter().filter_map(|text| name_in(text, &answer)) {
+                if !found.iter().any(|own| own == name) {
+                    found.push(name.to_owned());
+                }
+            }
+            Ok(found)
         };
         let unverified = mentioned("unverified")?;
         let verified = mentioned("verified")?;
@@ -100,6 +105,24 @@ impl Judgement {
             reasoning: cut(reasoning, REASONING_CHARS),
         })
     }
+}
+
+/// The part of a mention that the answer, in lower case, has: all of it, or the word of it that looks most like a name.
+fn name_in<'m>(mention: &'m str, answer: &str) -> Option<&'m str> {
+    let has = |text: &str| !text.is_empty() && answer.contains(&text.to_lowercase());
+    if has(mention) {
+        return Some(mention);
+    }
+    let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | '/' | '@' | ':');
+    let words = mention.split(is_mark).flat_map(|word| {
+        let word =
+            word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '/' | '@'));
+        std::iter::once(word).chain(word.split(['.', ':']))
+    });
+    let is_name = |word: &str| {
+        word.contains(|c: char| !c.is_alphabetic()) || word.chars().skip(1).any(char::is_uppercase)
+    };
+    words.filter(|word| has(word)).max_by_key(|word| (is_name(word), word.chars().count()))
 }
 
 /// The texts under a key, each once.
@@ -148,6 +171,18 @@ mod tests {
         let found = Judgement::decode(&args(), "It is in SRC/a.rs.").unwrap();
         assert_eq!(found.mentions, ["src/a.rs"]);
         assert_eq!((found.verified, found.unverified), (vec![], vec!["src/a.rs".to_owned()]));
+        let mut spelled = args();
+        spelled["unverified"] = json!([
+            "package mind-auth",
+            "`mind-cache`",
+            "mind-zero (package)",
+            "GhostServer.start()",
+            "other"
+        ]);
+        let answer =
+            "The packages are mind-auth, mind-cache and mind-zero; GhostServer starts them.";
+        let found = Judgement::decode(&spelled, answer).unwrap().unverified;
+        assert_eq!(found, ["mind-auth", "mind-cache", "mind-zero", "GhostServer"]);
         for (key, value, error) in [
             ("confidence", json!(7), "`confidence` is 7, not a number from 0 to 1"),
             ("confidence", json!(-0.1), "`confidence` is -0.1, not a number from 0 to 1"),

@@ -43,9 +43,14 @@ impl VerdictCounts {
         self.unproven += other.unproven;
     }
 
+    /// Whether there was no gate.
+    pub fn is_empty(&self) -> bool {
+        *self == VerdictCounts::default()
+    }
+
     /// The counts, unless there was no gate.
     pub fn some(self) -> Option<VerdictCounts> {
-        (self != VerdictCounts::default()).then_some(self)
+        (!self.is_empty()).then_some(self)
     }
 }
 

@@ -25,6 +25,6 @@ impl State {
         target.set_verification(kept.verification.clone());
         target.set_failure(kept.failure.clone());
         target.set_handoff(kept.handoff.as_deref());
-        target.set_kept_from(Some(kept.run.clone()));
+        target.set_kept_from(kept.run.clone(), kept.child_verdicts);
     }
 }

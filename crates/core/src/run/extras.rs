@@ -5,7 +5,7 @@ use super::compact::CompactPayload;
 use super::items::Items;
 use super::optional_time::OptionalTime;
 use super::question::Question;
-use crate::evidence::{Handoff, Verification};
+use crate::evidence::{Handoff, VerdictCounts, Verification};
 use kb_base::value::{Digest, Failure, RunId, SpecialistId, Tier, Usage};
 use kb_language::definition::RecoveryKind;
 
@@ -44,8 +44,8 @@ pub(super) enum MergeState {
 /// Where a result comes from that this run did not make.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Origin {
-    /// An earlier run whose results this run keeps.
-    Kept(RunId),
+    /// An earlier run whose results this run keeps, and the verdicts of the child run of the instance there.
+    Kept(RunId, VerdictCounts),
     /// An earlier run, whose result the gate of this run judges again.
     Verified(RunId),
     /// The stored result of a step instance of a run.

@@ -8,7 +8,7 @@ use super::items::{Item, Items};
 use super::join::DependencyEnds;
 use super::optional_time::OptionalTime;
 use super::question::Question;
-use crate::evidence::{CacheHit, Handoff, Payload, Verdict, Verification};
+use crate::evidence::{CacheHit, Handoff, Payload, Verdict, VerdictCounts, Verification};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, OutcomeKind, RunId, Timestamp, Usage};
 use kb_language::definition::RecoveryKind;
@@ -150,16 +150,25 @@ impl Instance {
     /// The earlier run that executed it, if its result was kept.
     pub fn kept_from(&self) -> Option<&RunId> {
         match self.extras.as_ref()?.origin.as_deref()? {
-            Origin::Kept(run) => Some(run),
+            Origin::Kept(run, _) => Some(run),
             Origin::Verified(_) | Origin::Cached { .. } => None,
         }
+    }
+
+    /// The verdicts of the gates of its last child run, also if its result is that of an earlier run.
+    pub fn child_verdicts(&self) -> VerdictCounts {
+        let kept = self.extras.as_ref().and_then(|extras| match extras.origin.as_deref()? {
+            Origin::Kept(_, verdicts) => Some(*verdicts),
+            Origin::Verified(_) | Origin::Cached { .. } => None,
+        });
+        kept.or(self.child().map(|child| child.verdicts)).unwrap_or_default()
     }
 
     /// The earlier run that made its result, if this run only verified it again.
     pub fn verified_from(&self) -> Option<&RunId> {
         match self.extras.as_ref()?.origin.as_deref()? {
             Origin::Verified(run) => Some(run),
-            Origin::Kept(_) | Origin::Cached { .. } => None,
+            Origin::Kept(..) | Origin::Cached { .. } => None,
         }
     }
 
@@ -167,7 +176,7 @@ impl Instance {
     pub fn cached_from(&self) -> Option<(&RunId, &str)> {
         match self.extras.as_ref()?.origin.as_deref()? {
             Origin::Cached { run, instance } => Some((run, instance)),
-            Origin::Kept(_) | Origin::Verified(_) => None,
+            Origin::Kept(..) | Origin::Verified(_) => None,
         }
     }
 
@@ -191,8 +200,8 @@ impl Instance {
         self.extras.get_or_insert_default().deselected = true;
     }
 
-    pub(super) fn set_kept_from(&mut self, run: Option<RunId>) {
-        self.set(run.map(|run| Box::new(Origin::Kept(run))), |extras| &mut extras.origin);
+    pub(super) fn set_kept_from(&mut self, run: RunId, verdicts: VerdictCounts) {
+        self.set(Some(Box::new(Origin::Kept(run, verdicts))), |extras| &mut extras.origin);
     }
 
     /// The question that it waits for.

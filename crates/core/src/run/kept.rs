@@ -1,7 +1,7 @@
 //! Results of an earlier run that a new run starts with, and steps that it skips.
 
 use super::plan_revision::PlanRevision;
-use crate::evidence::{Handoff, Payload, Verification};
+use crate::evidence::{Handoff, Payload, VerdictCounts, Verification};
 use kb_base::value::{Digest, Failure, OutcomeKind, RunId, StepStatus};
 use kb_language::plan::StepIx;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,9 @@ pub struct KeptResult {
     /// What a specialist passed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Box<Handoff>>,
+    /// The verdicts of the gates of its child run.
+    #[serde(default, skip_serializing_if = "VerdictCounts::is_empty")]
+    pub child_verdicts: VerdictCounts,
 }
 
 /// What is decided about a run before it starts.

@@ -189,7 +189,8 @@ impl Session {
         ended.sort_by_key(|(ix, _)| (place.get(&step_of(*ix)).copied(), *ix));
         let mut view = Collected::default();
         for (ix, entry) in ended {
-            view.add(&state.key(plan, ix).to_string(), entry);
+            let isolated = plan.step(step_of(ix)).isolation().is_some();
+            view.add(&state.key(plan, ix).to_string(), entry, isolated);
         }
         let playbook = plan.playbook();
         let described = playbook.description.as_ref().unwrap_or(&playbook.name);
@@ -215,7 +216,8 @@ struct Collected {
 }
 
 impl Collected {
-    fn add(&mut self, step: &str, entry: &Entry) {
+    /// `isolated`: the step works in files of its own, which are merged if it succeeds.
+    fn add(&mut self, step: &str, entry: &Entry, isolated: bool) {
         let state = &mut self.state;
         let line = |text: &str| SessionLine { step: step.to_owned(), text: text.to_owned() };
         let lines = |texts: &[String]| texts.iter().map(|text| line(text)).collect::<Vec<_>>();
@@ -230,6 +232,9 @@ impl Collected {
         let Some((status, at)) = entry.end else { return };
         let verdict = entry.verdict.map(|verdict| format!(", gate {verdict}")).unwrap_or_default();
         let summary = match (&entry.partial, &entry.handoff) {
+            (Some(partial), _) if isolated => {
+                format!(", {partial} (in files of its own, which were not merged)")
+            }
             (Some(partial), _) => format!(", {partial}"),
             (None, Some(handoff)) => format!(": {}", handoff.summary),
             (None, None) => String::new(),

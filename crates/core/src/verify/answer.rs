@@ -4,6 +4,8 @@ use kb_base::value::{Json, json_text};
 
 /// Answers with up to so many characters are not judged.
 const SHORT: usize = 50;
+/// Number of characters of an answer that a judge reads.
+pub(super) const JUDGED_CHARS: usize = 16_000;
 
 /// The answer of an output: its summary, with the other keys if there are any.
 pub(super) fn answer(output: &Json) -> String {

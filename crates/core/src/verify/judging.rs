@@ -1,6 +1,6 @@
 //! What a judge is asked about a gate.
 
-use super::answer::{answer, is_judged};
+use super::answer::{JUDGED_CHARS, answer, is_judged};
 use super::check::{Criterion, JUDGE, JudgeCriterion};
 use super::evaluate::ParsedGate;
 use super::examined::Examined;
@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Limits of the question, in characters and lines.
-const ANSWER: usize = 16_000;
 const CALLS: usize = 200;
 /// Characters of all results together, and of one: fewer if there are many.
 const RESULTS: usize = 24_000;
@@ -67,7 +66,7 @@ pub fn judge_question(
     files_read.truncate(CALLS);
     Some(JudgeQuestion {
         criterion,
-        answer: answer.chars().take(ANSWER).collect(),
+        answer: answer.chars().take(JUDGED_CHARS).collect(),
         calls: calls(&executed().take(CALLS).collect::<Vec<_>>(), results, &gate.tools),
         files_read,
         findings: findings.take(CALLS).collect(),

@@ -30,6 +30,26 @@ fn check_runs<'g>(gate: &'g Gate, facts: &'g Facts<'_>) -> impl Iterator<Item = 
     })
 }
 
+/// A command check that the author calls tests, with `tests` or in `testCommands`, that ended with 0 and printed no numbers.
+fn uncounted(gate: &Gate, facts: &Facts<'_>) -> Option<String> {
+    gate.criteria.iter().filter_map(Criterion::command).find_map(|command| {
+        let named = || facts.test_commands.read(&command.argv).is_some_and(|test| test.named);
+        if command.tests.is_none() && !named() {
+            return None;
+        }
+        let Some(Observation::Command(run)) = facts.observations.get(&command.query()) else {
+            return None;
+        };
+        let counts = run.process.as_ref().and_then(|process| process.tests);
+        (run.ended == CommandEnd::Code(0) && counts.is_none()).then(|| {
+            format!(
+                "tests are claimed to have passed; the check `{}` ended with 0 and printed no numbers of tests",
+                command.argv.join(" ")
+            )
+        })
+    })
+}
+
 impl TestClaim {
     /// What a command check of the gate that ran tests itself shows: that they passed, or only a part of them.
     pub(super) fn shown_by_checks(self, gate: &Gate, facts: &Facts<'_>) -> Option<Finding> {
@@ -67,7 +87,7 @@ impl TestClaim {
                 _ => return Some(Finding::passed()),
             }
         }
-        part.map(Finding::inconclusive)
+        part.or_else(|| uncounted(gate, facts)).map(Finding::inconclusive)
     }
 
     /// A finding that no recorded call shows, with the numbers of tests that a command check of the gate itself printed.

@@ -385,7 +385,7 @@ pub enum Body {
         /// Number of steps by status.
         #[schemars(with = "BTreeMap<String, u32>")]
         counts: BTreeMap<StepStatus, u32>,
-        /// Number of step instances that succeeded although their gate did not pass; absent if 0.
+        /// Number of step instances, also of child runs, that succeeded although their gate did not pass; absent if 0.
         #[serde(skip_serializing_if = "super::body_type::is_zero")]
         #[schemars(with = "Option<u32>")]
         unproven: u32,

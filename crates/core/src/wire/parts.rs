@@ -1,5 +1,6 @@
 //! Parts that several public forms share: usage, errors, checks, file changes.
 
+use super::verdicts::VerdictsView;
 use crate::evidence::{
     CacheHit, Change, ChangeKind, CheckDetail, EvidenceRef, FileKind, MergedTree, Payload,
     RequestDigests, Verdict,
@@ -109,12 +110,16 @@ pub struct KeptView {
     pub instance: String,
     /// Number of the event with which it ended there.
     pub seq: u64,
+    /// The verdicts of the gates of its child run; absent without gates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<VerdictsView>,
 }
 
 impl From<&KeptResult> for KeptView {
     fn from(kept: &KeptResult) -> Self {
-        let KeptResult { run, instance, seq, .. } = kept;
-        KeptView { run: run.to_string(), instance: instance.clone(), seq: *seq }
+        let KeptResult { run, instance, seq, child_verdicts, .. } = kept;
+        let verdicts = child_verdicts.some().map(VerdictsView::from);
+        KeptView { run: run.to_string(), instance: instance.clone(), seq: *seq, verdicts }
     }
 }
 

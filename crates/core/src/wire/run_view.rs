@@ -385,10 +385,7 @@ impl InstanceView {
                 instance: instance.to_owned(),
             }),
             child_run: instance.child().map(|child| child.run.to_string()),
-            child_verdicts: instance
-                .child()
-                .and_then(|child| child.verdicts.some())
-                .map(VerdictsView::from),
+            child_verdicts: instance.child_verdicts().some().map(VerdictsView::from),
         }
     }
 }

@@ -103,6 +103,7 @@ impl Translator {
         if verdict.is_some_and(|verdict| verdict != Verdict::Passed) {
             self.unproven.insert(ix);
         }
+        self.unproven_below.insert(ix, kept.child_verdicts.unproven);
         let (output, output_blob) = inline_or_blob(kept.output.as_ref());
         let body = Body::StepEnd {
             status: kept.status,

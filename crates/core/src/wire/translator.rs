@@ -16,7 +16,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Json, RunId, SpecialistId, Tier, Timestamp, Usage};
 use kb_language::definition::RecoveryKind;
 use kb_language::plan::Plan;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The projection of journal events to public events. It folds what later events need: names of items,
@@ -30,6 +30,8 @@ pub struct Translator {
     pub(super) usage: Usage,
     /// Instances that succeeded although their gate did not pass.
     pub(super) unproven: BTreeSet<InstanceIx>,
+    /// Number of those in the last child run of an instance and the runs below it.
+    pub(super) unproven_below: BTreeMap<InstanceIx, u32>,
 }
 
 impl Translator {
@@ -41,6 +43,7 @@ impl Translator {
             began: None,
             usage: Usage::NONE,
             unproven: BTreeSet::new(),
+            unproven_below: BTreeMap::new(),
         }
     }
 
@@ -163,7 +166,7 @@ impl Translator {
                     error: failure.as_ref().map(ErrorView::from),
                     usage: self.usage.into(),
                     counts: self.instances.counts(),
-                    unproven: self.unproven.len() as u32,
+                    unproven: self.count_unproven(),
                     duration_ms: elapsed(self.began, at),
                     trace_head: head.map(|head| head.to_string()),
                 };
@@ -172,11 +175,19 @@ impl Translator {
         }
     }
 
+    /// Number of steps, also of child runs, that succeeded although their gate did not pass.
+    fn count_unproven(&self) -> u32 {
+        self.unproven.len() as u32 + self.unproven_below.values().sum::<u32>()
+    }
+
     fn recorded(&mut self, ix: InstanceIx, record: &Record) -> Vec<(Option<InstanceRef>, Body)> {
         if let Some(cut) = stdout_cut(record)
             && let Some(active) = self.instances.active(ix)
         {
             active.work().stdout_cut = Some(cut);
+        }
+        if let Record::ChildRunEnded { verdicts: Some(verdicts), .. } = record {
+            self.unproven_below.insert(ix, verdicts.unproven);
         }
         record_body(record).map_or_else(Vec::new, |body| self.here(ix, body))
     }
@@ -331,6 +342,7 @@ impl Translator {
     ) -> Vec<(Option<InstanceRef>, Body)> {
         self.instances.restart(closure);
         self.unproven.retain(|ix| !closure.contains(ix));
+        self.unproven_below.retain(|ix, _| !closure.contains(ix));
         let body = Body::StepReset {
             roots: self.instances.names(roots),
             closure: self.instances.names(closure),

@@ -279,6 +279,7 @@ impl Earlier {
             verification: instance.verification().cloned(),
             failure: instance.failure().filter(|_| instance.tolerated).cloned(),
             handoff: self.handoffs.get(&ix).cloned(),
+            child_verdicts: instance.child_verdicts(),
         })
     }
 }

@@ -8,3 +8,11 @@ mod endpoint;
 mod response;
 
 pub use endpoint::EndpointEmbedder;
+
+use std::time::Duration;
+
+/// Says when so much time is over.
+pub(crate) fn until(time: Duration) -> impl FnMut() -> bool {
+    let began = kb_clock::instant();
+    move || began.elapsed() > time
+}

@@ -219,6 +219,11 @@ impl Conversation {
         self.handover.of(self.output.as_ref())
     }
 
+    /// What the model passed on with an output that was refused.
+    pub(super) fn refused_handoff(&self) -> Option<Handoff> {
+        (self.handover.own != Handoff::default()).then(|| self.handoff())
+    }
+
     /// The last events, for the failure report.
     pub(super) fn transcript(&self) -> &Transcript {
         &self.transcript

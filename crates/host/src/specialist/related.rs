@@ -6,7 +6,7 @@ use crate::tool::{Call, Caller};
 use kb_attempt::SpecialistWork;
 use kb_base::value::{Json, cut_to_chars};
 use kb_language::definition::Retrieval;
-use kb_language::toolspec::RETRIEVER;
+use kb_language::toolspec::{COLLECTIONS, RETRIEVER};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +56,7 @@ pub(super) async fn section(
 fn question(task: &str, retrieval: &Retrieval) -> Json {
     let mut args = json!({"query": cut_to_chars(task, QUERY_CHARS), "k": retrieval.max_chunks});
     if let Some(scope) = &retrieval.scope {
-        if matches!(scope.as_str(), "code" | "docs") {
+        if COLLECTIONS.contains(&scope.as_str()) {
             args["corpus"] = json!(scope);
         } else if scope.contains(['/', '*']) {
             args["path"] = json!(scope);

@@ -87,7 +87,8 @@ pub(super) fn outcome(
         _ => None,
     };
     let usage = conversation.usage();
-    Outcome { retry_after, usage, ..Outcome::failed(kind, failure.details(details)) }
+    let handoff = conversation.refused_handoff().map(Box::new);
+    Outcome { retry_after, usage, handoff, ..Outcome::failed(kind, failure.details(details)) }
 }
 
 /// The last response, if it was cut off and the attempt ended because of it. What the model said before does

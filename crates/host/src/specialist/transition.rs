@@ -120,6 +120,7 @@ impl Conversation {
                 (self.output, self.handover.own) = (Some(output), *handoff);
             }
             TextOutput::Invalid(violations, candidate) => {
+                self.handover.own = self.brief.submission.handoff(&candidate);
                 let rejection = self.reject(&violations, candidate);
                 self.body.push(Message::User(rejection));
             }
@@ -215,9 +216,10 @@ impl Conversation {
                            then submit again";
             return self.answer(call, content.to_owned());
         }
+        // Also what was passed on with an output that is refused is of use.
+        self.handover.own = self.brief.submission.handoff(&call.args);
         match self.brief.submission.validate(&call.args) {
             Ok(output) => {
-                self.handover.own = self.brief.submission.handoff(&call.args);
                 self.output = Some(output);
                 self.accepted(call);
             }

@@ -1,12 +1,13 @@
 //! [`RunMemory`]: the memory of the project as one run uses it, and [`AttemptMemory`], as one attempt does.
 
 use super::entry_check::{anchors_hold, check_entry};
+use super::entry_search::{FoundEntries, search_entries, with_meaning};
 use crate::workspace::Workspace;
 use kb_base::value::RunId;
 use kb_clock::RunClock;
 use kb_core::redaction::Redactor;
 use kb_memory::{
-    Admitted, CheckOutcome, Draft, Entry, Feedback, Hit, Kind, Limits, MemoryError, MemoryStore,
+    Admitted, CheckOutcome, Draft, Entry, Feedback, Kind, Limits, MemoryError, MemoryStore,
     Proposal, Query, Reader, Recall, State, Trust, read_folder,
 };
 use std::path::Path;
@@ -124,7 +125,11 @@ impl AttemptMemory {
     pub(super) fn recall(&self, files: &Workspace, text: &str, kinds: &[Kind]) -> Option<Recall> {
         let memory = self.run.as_ref()?;
         let (lineage, now) = (self.lineage(memory), memory.clock.now());
-        let all = memory.store.relevant(text, kinds, &lineage).ok()?;
+        let (all, _) =
+            with_meaning(&memory.store, text, (files.embedder(), &memory.redactor), |meaning| {
+                memory.store.relevant(text, meaning, kinds, &lineage)
+            })
+            .ok()?;
         let fresh: Vec<Entry> =
             all.into_iter().filter(|entry| memory.is_fresh(files, entry)).collect();
         let recall = Recall::of(&fresh, &lineage, now, memory.max_tokens)?;
@@ -138,16 +143,19 @@ impl AttemptMemory {
         &self,
         files: &Workspace,
         query: &Query<'_>,
-    ) -> Option<Result<Vec<Hit>, MemoryError>> {
+    ) -> Option<Result<FoundEntries, MemoryError>> {
         let memory = self.run.as_ref()?;
         let lineage = self.lineage(memory);
-        let found = memory.store.search(query, Reader::Specialist(&lineage));
-        Some(found.map(|mut hits| {
+        let reader = Reader::Specialist(&lineage);
+        let found =
+            search_entries(&memory.store, query, reader, (files.embedder(), &memory.redactor));
+        Some(found.map(|mut found| {
+            let hits = &mut found.hits;
             hits.retain(|hit| memory.is_fresh(files, &hit.entry));
             let ids: Vec<String> = hits.iter().map(|hit| hit.entry.id.clone()).collect();
             self.note_shown(memory, &ids);
             hits.iter().for_each(|hit| self.hear(hit.entry.trust));
-            hits
+            found
         }))
     }
 

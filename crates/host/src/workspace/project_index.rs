@@ -7,12 +7,14 @@ use super::path_error::PathError;
 use super::path_glob::PathGlob;
 use super::path_guard::Workspace;
 use super::walk::walk;
-use kb_base::value::{Digest, Failure, cut_to_chars};
+use crate::embedding::until;
+use kb_base::value::{Digest, Failure};
 use kb_core::evidence::FileKind;
 use kb_core::redaction::Redactor;
 use kb_database::DatabaseError;
 use kb_knowledge::{
-    Answer, Content, Corpus, Embedder, Files, Index, Meaning, Question, Stamp, Stored,
+    Answer, Content, Corpus, Embedder, Files, Index, Meaning, Patience, Question, Stamp, Stored,
+    question_vector,
 };
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -46,8 +48,8 @@ impl IndexedFiles {
         let glob = question.glob.map(PathGlob::anywhere).transpose()?;
         let permit =
             |path: &str| glob.as_ref().is_none_or(|glob| glob.matches(path)) && permit(path);
-        let embedder = self.workspace.index.embedder.as_deref();
-        let made = embedder.map(|embedder| vector_of(embedder, &self.mask(question.text)));
+        let embedder = self.embedder();
+        let made = embedder.map(|embedder| question_vector(embedder, &self.mask(question.text)));
         let (vector, mut note) = match made {
             Some(Ok(vector)) => (Some(vector), None),
             Some(Err(failure)) => (None, Some(failure)),
@@ -65,7 +67,7 @@ impl IndexedFiles {
         let answer = self.with_index(|index| {
             index.sync(self)?;
             if let Some((embedder, vector)) = meaning {
-                let mut stop = after(embedder.budget());
+                let mut stop = until(embedder.budget());
                 let made = index.embed(self, embedder, Some(vector.len()), &mut stop)?;
                 note = made.failure;
             }
@@ -84,7 +86,7 @@ impl IndexedFiles {
         }
         self.with_index(|index| {
             index.sync(self)?;
-            let embedder = self.workspace.index.embedder.as_deref();
+            let embedder = self.embedder();
             let made = embedder.map(|embedder| index.embed(self, embedder, None, &mut || false));
             let failure = made.transpose()?.and_then(|made| made.failure);
             Ok((index.stored(self)?, failure))
@@ -98,7 +100,7 @@ impl IndexedFiles {
 
     /// Makes the vectors of the parts of these files.
     pub fn embedder(&self) -> Option<&dyn Embedder> {
-        self.workspace.index.embedder.as_deref()
+        self.workspace.embedder()
     }
 
     fn has_language(&self, path: &str) -> bool {
@@ -140,6 +142,11 @@ impl Workspace {
         self.index = Arc::new(rules);
         self
     }
+
+    /// Makes vectors of texts, if the settings name a server for them.
+    pub fn embedder(&self) -> Option<&dyn Embedder> {
+        self.index.embedder.as_deref()
+    }
 }
 
 impl FileAccess {
@@ -160,8 +167,8 @@ pub(crate) fn patience(cancel: CancellationToken) -> Box<dyn FnMut() -> bool> {
 }
 
 impl Files for IndexedFiles {
-    fn patience(&self) -> Box<dyn FnMut() -> bool> {
-        patience(CancellationToken::new())
+    fn patience(&self) -> Patience {
+        || patience(CancellationToken::new())
     }
 
     fn list(&self) -> Vec<(String, Stamp)> {
@@ -218,19 +225,6 @@ impl Files for IndexedFiles {
 /// Whether no part of a path begins with a dot.
 fn is_indexed(path: &str) -> bool {
     !Path::new(path).iter().any(|part| part.to_string_lossy().starts_with('.'))
-}
-
-/// The vector of a question.
-fn vector_of(embedder: &dyn Embedder, text: &str) -> Result<Vec<f32>, Failure> {
-    let made = embedder.embed(&[cut_to_chars(text, embedder.max_chars())]);
-    let made = made.map_err(|error| error.failure().clone())?;
-    Ok(made.into_iter().next().unwrap_or_default())
-}
-
-/// Says when so much time is over.
-fn after(time: Duration) -> impl FnMut() -> bool {
-    let began = kb_clock::instant();
-    move || began.elapsed() > time
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Scripts (`kb.script/1`): written responses that replace those of a model.
 
 use super::keys::KeyType::{Choice, Constant, Integer, List, Map, MapOf, Number, Text};
+use super::keys::choice_tables::{REPORTED_STATUS, REPORTED_STATUS_NAMES};
 use super::keys::{KeyRule, keys};
 use super::syntax::{Decoder, Node, Unread, Value};
 use crate::expression::{EvalError, Root, Scope, ValueTemplate};
@@ -65,7 +66,7 @@ keys! {
         /// Text of the written file.
         content: Option<String> = "content", example("hello");
         /// How a reported call ended, as the agent says.
-        status: Option<String> = "status" as Choice(&["success", "failed", "unknown"]), default("success");
+        status: Option<&'static str> = "status" as Choice(REPORTED_STATUS_NAMES) => reported_status, default("success");
     }
 
     /// Tokens of one response.
@@ -106,6 +107,10 @@ impl ScriptCall {
     pub fn args_with(&self, params: &Arc<Json>) -> Result<Json, EvalError> {
         fill(&self.args, params)
     }
+}
+
+fn reported_status(node: &Node, key: &str, decoder: &mut Decoder) -> Option<&'static str> {
+    decoder.one_of(node, key, REPORTED_STATUS)
 }
 
 fn fill(template: &ValueTemplate, params: &Arc<Json>) -> Result<Json, EvalError> {

@@ -228,23 +228,35 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    /// Reports a name in single braces with spaces around it, which would stay as text.
-    fn spaced(&mut self, at: usize) {
+    /// Reports a name in single braces with spaces around it, or with an index, which would stay as text.
+    fn unreadable(&mut self, at: usize) {
         let rest = &self.text[at + 1..];
         let Some(inner) = rest.find('}').map(|end| &rest[..end]) else { return };
-        let name = inner.trim_matches(' ');
+        let trimmed = inner.trim_matches(' ');
+        let (name, index) = trimmed.split_at(trimmed.find('[').unwrap_or(trimmed.len()));
         let is_spaced = name.len() < inner.len() && name.contains('.');
-        if is_spaced && name.split('.').all(is_word) && names_something(self.names, name) {
-            let message = format!("`{{{inner}}}` has spaces, so it is text and no placeholder");
-            let help = format!("write `{{{name}}}`. For literal text, write `\\{{`");
-            let whole = at..at + inner.len() + 2;
-            self.problem(whole, Code::MISSPELLED_PLACEHOLDER, message, help);
+        if !is_reference(index)
+            || !name.split('.').all(is_word)
+            || !names_something(self.names, name)
+        {
+            return;
         }
+        let (what, form) = match name.split_once('.') {
+            _ if index.is_empty() && is_spaced => ("spaces", format!("{{{name}}}")),
+            _ if index.is_empty() => return,
+            Some((step, key)) if !STEP_FIELDS.contains(&key) && step != "params" => {
+                ("an index", format!("{{{{{step}.output.{key}{index}}}}}"))
+            }
+            _ => ("an index", format!("{{{{{name}{index}}}}}")),
+        };
+        let message = format!("`{{{inner}}}` has {what}, so it is text and no placeholder");
+        let help = format!("write `{form}`. For literal text, write `\\{{`");
+        self.problem(at..at + inner.len() + 2, Code::MISSPELLED_PLACEHOLDER, message, help);
     }
 
     fn single(&mut self, at: usize) -> Option<usize> {
         let Some(end) = end_of_names(self.text, at + 1) else {
-            self.spaced(at);
+            self.unreadable(at);
             return None;
         };
         let inner = &self.text[at + 1..end];
@@ -255,10 +267,9 @@ impl<'a> Scanner<'a> {
         if names_something(self.names, inner) {
             return Some(self.placeholder(at..end + 1, at + 1..end, Form::Single));
         }
-        let known = dotted_names(self.names);
-        if inner.contains('.')
-            && let Some(near) = nearby(inner, known.iter().map(String::as_str))
-        {
+        let known =
+            if inner.contains('.') { dotted_names(self.names) } else { words_of(self.names) };
+        if let Some(near) = nearby(inner, known.iter().map(String::as_str)) {
             let message = format!("`{{{inner}}}` names no parameter, step or output");
             let help = format!("did you mean `{{{near}}}`? For literal text, write `\\{{`");
             self.problem(at..end + 1, Code::MISSPELLED_PLACEHOLDER, message, help);
@@ -308,6 +319,12 @@ fn names_something(names: &Names, inner: &str) -> bool {
         (None, Some(key)) => root == "params" && names.params.contains(key),
         (None, None) => false,
     }
+}
+
+/// The names that `{name}` of a workflow can have.
+fn words_of(names: &Names) -> Vec<String> {
+    let steps = names.steps.iter().map(ToString::to_string);
+    names.params.iter().cloned().chain(names.item.clone()).chain(steps).collect()
 }
 
 fn dotted_names(names: &Names) -> Vec<String> {

@@ -84,7 +84,7 @@ struct Ahead {
     causes: Vec<ConfinedAhead>,
     network: NetworkAccess,
     /// For its child run.
-    child: Option<Before>,
+    child: Option<Box<Before>>,
 }
 
 impl Plan {
@@ -146,12 +146,12 @@ impl Plan {
             };
             let ahead = &mut all[ix.at()];
             if planned.child().is_some() {
-                ahead.child = Some(Before {
+                ahead.child = Some(Box::new(Before {
                     path: format!("{}{}/", before.path, planned.step.id),
                     writers: writers.clone(),
                     by_hand: by_hand.of_child(self, planned),
                     triggered: triggered.of_child(self, planned),
-                });
+                }));
             }
             let touched = writers.first.clone();
             if planned.specialist.is_none() && planned.step.starts_commands() {

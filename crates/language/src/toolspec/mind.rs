@@ -25,7 +25,7 @@ fn query() -> ToolSpec {
                     "items": {"type": "string", "minLength": 1, "maxLength": 100},
                     "description": "Names and words that the answer may contain.",
                 },
-                "corpus": {"enum": ["code", "docs"], "description": "Only source files, or only documents; default: both."},
+                "corpus": {"enum": COLLECTIONS, "description": "Only source files (`code`), only documents (`docs`), or the solutions of the FAQ (`faq`, if memory is on); default: both kinds of files."},
                 "path": {"type": "string", "description": "Only matching files, such as `*.rs` or `src/**`."},
                 "k": {"type": "integer", "minimum": 1, "maximum": 20, "description": "Number of results; default: 5."},
             },
@@ -38,15 +38,16 @@ fn query() -> ToolSpec {
                 "hits": {"type": "array", "items": {
                     "type": "object",
                     "properties": {
-                        "ref": {"type": "string", "description": "`path:first-last`."},
+                        "ref": {"type": "string", "description": "`path:first-last`, or the id of a solution."},
                         "path": {"type": "string"},
-                        "symbol": {"type": "string", "description": "The definition or heading; empty for lines of none."},
+                        "symbol": {"type": "string", "description": "The definition or heading, or the problem; empty for lines of none."},
                         "lines": {"type": "array", "items": {"type": "integer"}, "description": "The first and the last line."},
                         "sha256": {"type": "string", "description": "Digest of the file."},
                         "why": {"type": "array", "items": {"type": "string"}, "description": "The words of the question that it has; none if it was found by its meaning."},
+                        "state": {"type": "string", "description": "Only of a solution: whether it was confirmed."},
                         "excerpt": {"type": "string"},
                     },
-                    "required": ["ref", "path", "symbol", "lines", "sha256", "why", "excerpt"],
+                    "required": ["ref", "symbol", "excerpt"],
                 }},
                 "stale": {"type": "integer", "description": "Files that changed and were read again before the answer."},
                 "gone": {"type": "integer", "description": "Files that were found and are gone."},
@@ -103,3 +104,6 @@ fn base() -> ToolSpec {
 
 /// The tool that finds parts of files by words. Its path rules apply to `context.rag` too.
 pub const RETRIEVER: &str = "mind:query";
+
+/// The collections that it can be asked for.
+pub const COLLECTIONS: [&str; 3] = ["code", "docs", "faq"];

@@ -29,7 +29,7 @@ mod write_files;
 pub use agent_kinds::NeededTools;
 pub use catalog::{ToolCatalog, built_in};
 pub use exchange::DELEGATE;
-pub use mind::RETRIEVER;
+pub use mind::{COLLECTIONS, RETRIEVER};
 pub use names::ToolMatch;
 pub use plugin::{NamespaceProblem, PLUGINS, ToolNamespace};
 pub use spec::{EvidenceTier, InputCheck, ResultPart, Text, ToolLevel, ToolSpec};

@@ -17,6 +17,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 mod values;
+mod vectors;
 
 pub use values::{
     Admitted, CheckOutcome, Event, Feedback, Forgotten, Hit, Limits, Query, Reader, Stats, Synced,

@@ -187,9 +187,9 @@ pub(super) fn write_parts(
     Ok(())
 }
 
-/// Removes the anchors, the checks and the search terms of an entry.
+/// Removes the anchors, the checks, the search terms and the vector of an entry.
 pub(super) fn remove_parts(connection: &Connection, number: i64) -> rusqlite::Result<()> {
-    for table in ["entry_anchor", "entry_check"] {
+    for table in ["entry_anchor", "entry_check", "entry_vector"] {
         connection.execute(&format!("DELETE FROM {table} WHERE number = ?1"), [number])?;
     }
     connection.execute("DELETE FROM entry_fts WHERE rowid = ?1", [number])?;

@@ -1,13 +1,14 @@
 //! Reading entries: by id, by state, by words.
 
 use super::MemoryStore;
-use super::rows::{COLUMNS, entry, select};
+use super::rows::select;
 use super::values::{Event, Hit, LIVE, Query, Reader, Stats};
+use super::vectors::{hit, nearest};
 use crate::entry::{Entry, State};
 use crate::error::MemoryError;
 use kb_base::value::{RunId, Timestamp};
-use kb_knowledge::match_any;
-use rusqlite::params;
+use kb_knowledge::{Meaning, match_any, merged};
+use rusqlite::{Connection, params};
 
 impl MemoryStore {
     /// The entries in these states, those that changed last first; all but forgotten ones if there are no states.
@@ -62,40 +63,47 @@ impl MemoryStore {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The entries that have one of the words, best first, as far as the reader may see them.
+    /// The entries that have one of the words, and those with the most similar meaning if the query has one, best first, as
+    /// far as the reader may see them.
     pub fn search(&self, query: &Query<'_>, reader: Reader<'_>) -> Result<Vec<Hit>, MemoryError> {
         let texts = std::iter::once(query.text).chain(query.terms.iter().map(String::as_str));
-        let Some(matching) = match_any(texts) else { return Ok(Vec::new()) };
+        let matching = match_any(texts);
         let connection = self.connection();
-        let columns = COLUMNS.replace("number,", "entry.number,");
-        let sql = format!(
-            "SELECT {columns}, -bm25(entry_fts) FROM entry_fts JOIN entry ON entry.number = entry_fts.rowid
-             WHERE entry_fts MATCH ?1 AND {LIVE} ORDER BY bm25(entry_fts), entry.number"
-        );
-        let mut statement = connection.prepare_cached(&sql)?;
-        let rows = statement.query_map([matching], |row| {
-            Ok(Hit { entry: entry(&connection, row)?, score: row.get(18)? })
-        })?;
+        let words = match &matching {
+            Some(matching) => with_words(&connection, matching)?,
+            None => Vec::new(),
+        };
+        let nearest = match &query.meaning {
+            Some(meaning) => nearest(&connection, meaning, query, reader)?,
+            None => Vec::new(),
+        };
+        let ordered = if nearest.is_empty() {
+            words
+        } else {
+            let words: Vec<i64> = words.iter().map(|(number, _)| *number).collect();
+            merged(&words, &nearest)
+        };
         let mut found = Vec::new();
-        for hit in rows {
+        for (number, score) in ordered {
             if found.len() >= query.limit {
                 break;
             }
-            found.extend(seen_by(hit?, query, reader));
+            found.extend(hit(&connection, number, score, query, reader)?);
         }
         Ok(found)
     }
 
     /// Entries that a specialist in a run of this lineage may be shown without asking: first those that have a word of the
-    /// text, then the others that people share.
+    /// text, or a similar meaning, then the others that people share.
     pub fn relevant(
         &self,
         text: &str,
+        meaning: Option<Meaning<'_>>,
         kinds: &[crate::Kind],
         lineage: &[RunId],
     ) -> Result<Vec<Entry>, MemoryError> {
         const MOST: usize = 40;
-        let query = Query { text, kinds, limit: MOST, ..Query::default() };
+        let query = Query { text, meaning, kinds, limit: MOST, ..Query::default() };
         let hits = self.search(&query, Reader::Specialist(lineage))?;
         let mut found: Vec<Entry> = hits.into_iter().map(|hit| hit.entry).collect();
         let connection = self.connection();
@@ -149,21 +157,12 @@ impl MemoryStore {
     }
 }
 
-/// The hit as the reader sees it; `None` if it may not, or if the query is for others.
-fn seen_by(mut hit: Hit, query: &Query<'_>, reader: Reader<'_>) -> Option<Hit> {
-    let entry = &mut hit.entry;
-    let has_tag = |tag: &String| entry.tags.contains(&tag.trim().to_lowercase());
-    let fits = (query.kinds.is_empty() || query.kinds.contains(&entry.kind))
-        && (query.tags.is_empty() || query.tags.iter().any(has_tag))
-        && query.author.is_none_or(|author| author == entry.author);
-    if !fits {
-        return None;
-    }
-    if let Reader::Specialist(lineage) = reader {
-        if !entry.is_found_in(lineage) {
-            return None;
-        }
-        entry.state = entry.state_in(lineage);
-    }
-    Some(hit)
+/// The numbers of the entries with one of the words, best first, with their scores.
+fn with_words(connection: &Connection, matching: &str) -> rusqlite::Result<Vec<(i64, f64)>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT rowid, -bm25(entry_fts) FROM entry_fts WHERE entry_fts MATCH ?1
+         ORDER BY bm25(entry_fts), rowid",
+    )?;
+    let rows = statement.query_map([matching], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }

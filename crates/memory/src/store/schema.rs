@@ -4,12 +4,21 @@ use kb_database::{Layout, SyncLevel};
 
 /// The database beside the journal. What people approved is in files of the project; the rest is only here.
 pub(super) const LAYOUT: Layout =
-    Layout { file: "memory.sqlite3", version: 1, upgrade, sync: SyncLevel::Full };
+    Layout { file: "memory.sqlite3", version: 2, upgrade, sync: SyncLevel::Full };
 
-/// The only version so far has all tables.
-fn upgrade(_found: i64) -> String {
-    TABLES.to_owned()
+/// Version 1 had no vectors.
+fn upgrade(found: i64) -> String {
+    if found < 1 { format!("{TABLES}{VECTORS}") } else { VECTORS.to_owned() }
 }
+
+/// The vector of an entry by the model that made it; empty for a text that the model refuses.
+const VECTORS: &str = "
+CREATE TABLE entry_vector (
+    number INTEGER PRIMARY KEY REFERENCES entry (number) ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    value BLOB NOT NULL
+) STRICT;
+";
 
 /// `entry_fts` has the search terms of an entry under its number. `entry_event` keeps the id of a purged entry and
 /// none of its texts. Deleted texts are overwritten.

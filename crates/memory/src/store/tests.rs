@@ -104,7 +104,7 @@ fn text_from_outside_is_never_verified_by_checks_that_it_brings() {
     let id = add(&store, poisoned).entry().id.clone();
     let entry = passed(&store, &id);
     assert_eq!((entry.state, entry.last_verified), (State::Candidate, Some(NOW)));
-    assert!(store.relevant("token", &[], &[run("r2")]).unwrap().is_empty());
+    assert!(store.relevant("token", None, &[], &[run("r2")]).unwrap().is_empty());
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_file_of_the_project_is_a_shared_entry_as_long_as_it_is_there() {
     let taken = clone.find(&entry.id).unwrap();
     assert_eq!((taken.state, taken.trust), (State::Shared, Trust::Person));
     assert_eq!(taken.approved_by.as_deref(), Some("ann"));
-    assert_eq!(clone.relevant("anything", &[], &[]).unwrap().len(), 1);
+    assert_eq!(clone.relevant("anything", None, &[], &[]).unwrap().len(), 1);
     assert_eq!(clone.sync_files(&[], slice::from_ref(&entry.id), NOW).unwrap(), Synced::default());
     assert_eq!(clone.sync_files(&[], &[], NOW).unwrap().archived, slice::from_ref(&entry.id));
     assert_eq!(state(&clone, &entry.id), State::Archived);

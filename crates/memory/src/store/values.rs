@@ -2,6 +2,7 @@
 
 use crate::entry::{Entry, Kind, State, rfc3339};
 use kb_base::value::{Digest, RunId, Timestamp};
+use kb_knowledge::Meaning;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -60,6 +61,8 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// Further words, such as names that the caller knows.
     pub terms: &'a [String],
+    /// The vector of the text, if a model made one: entries with similar vectors are found too.
+    pub meaning: Option<Meaning<'a>>,
     /// Only entries of these kinds; all if empty.
     pub kinds: &'a [Kind],
     /// Only entries with one of these tags, whatever their case; all if empty.
@@ -200,4 +203,23 @@ pub(super) fn state_alone(entry: &Entry, has_file: bool) -> State {
     } else {
         State::Candidate
     }
+}
+
+/// The hit as the reader sees it; `None` if it may not, or if the query is for others.
+pub(super) fn seen_by(mut hit: Hit, query: &Query<'_>, reader: Reader<'_>) -> Option<Hit> {
+    let entry = &mut hit.entry;
+    let has_tag = |tag: &String| entry.tags.contains(&tag.trim().to_lowercase());
+    let fits = (query.kinds.is_empty() || query.kinds.contains(&entry.kind))
+        && (query.tags.is_empty() || query.tags.iter().any(has_tag))
+        && query.author.is_none_or(|author| author == entry.author);
+    if !fits {
+        return None;
+    }
+    if let Reader::Specialist(lineage) = reader {
+        if !entry.is_found_in(lineage) {
+            return None;
+        }
+        entry.state = entry.state_in(lineage);
+    }
+    Some(hit)
 }

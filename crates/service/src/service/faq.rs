@@ -5,7 +5,7 @@ use super::{Environment, ResourceKind, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_knowledge::terms;
-use kb_memory::{FAQ, FaqCategory, FaqEntry, FaqRequest, Feedback, Query, Reader, State};
+use kb_memory::{FAQ, FaqCategory, FaqEntry, FaqRequest, Feedback, Query, State};
 use serde::Serialize;
 
 /// What a sentence led to.
@@ -87,8 +87,8 @@ fn found(
     let opened = Opened::of(environment)?;
     let tags = [FAQ.to_owned()];
     let query = Query { text, tags: &tags, limit: limit.max(20), ..Query::default() };
-    let hits = opened.store.search(&query, Reader::Person).map_err(failed)?;
-    let entries = hits.iter().map(|hit| opened.store.faq_entry(&hit.entry).map_err(failed));
+    let found = opened.search(environment, &query)?;
+    let entries = found.hits.iter().map(|hit| opened.store.faq_entry(&hit.entry).map_err(failed));
     let mut entries: Vec<FaqEntry> =
         entries.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     let preferred = category.or_else(|| FaqCategory::of_question(text));

@@ -1,16 +1,17 @@
 //! The memory of a project as use cases: list, search, add, approve, reject, forget.
 
 use super::hook_secrets::learn_secrets;
+use super::index_rules::index_rules;
 use super::runs::memory_limits;
 use super::{Environment, Project, ResourceKind, ServiceError};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure, Json, Timestamp};
 use kb_core::redaction::Redactor;
-use kb_host::tool::check_entry;
+use kb_host::tool::{FoundEntries, check_entry, search_entries};
 use kb_host::workspace::Workspace;
 use kb_language::definition::load_checks;
 use kb_memory::{
-    Admitted, Anchor, Draft, Entry, Event, Forgotten, Hit, Kind, Limits, MemoryError, MemoryStore,
+    Admitted, Anchor, Draft, Entry, Event, Forgotten, Kind, Limits, MemoryError, MemoryStore,
     Proposal, Query, Reader, SharedFile, State, Stats, Trust, read_folder,
 };
 use serde::Serialize;
@@ -105,6 +106,17 @@ impl Opened {
         opened.take_files()?;
         opened.store.archive_old(now, opened.limits().archive_after).map_err(failed)?;
         Ok(opened)
+    }
+
+    /// Finds entries as a person sees them.
+    pub(super) fn search(
+        &self,
+        environment: &Environment,
+        query: &Query<'_>,
+    ) -> Result<FoundEntries, ServiceError> {
+        let rules = index_rules(&self.project.catalog.settings, environment, &self.redactor);
+        let by_meaning = (rules.embedder.as_deref(), &*self.redactor);
+        search_entries(&self.store, query, Reader::Person, by_meaning).map_err(failed)
     }
 
     fn limits(&self) -> Limits {
@@ -216,12 +228,12 @@ pub fn show_memory(environment: &Environment, name: &str) -> Result<MemoryEntryV
     Ok(MemoryEntryView { entry, conflicts, events })
 }
 
-/// The entries with one of the words, best first.
+/// The entries with one of the words, and those with a similar meaning if the settings name a server for vectors, best first.
 pub fn search_memory(
     environment: &Environment,
     query: &Query<'_>,
-) -> Result<Vec<Hit>, ServiceError> {
-    Opened::of(environment)?.store.search(query, Reader::Person).map_err(failed)
+) -> Result<FoundEntries, ServiceError> {
+    Opened::of(environment)?.search(environment, query)
 }
 
 /// Stores a sentence of a person.

@@ -1,10 +1,10 @@
 //! `judge` checks: what the assessment of a larger model means for the verdict.
 
-use super::super::answer::{answer, is_judged};
+use super::super::answer::{JUDGED_CHARS, answer, is_judged};
 use super::super::finding::Finding;
 use super::super::observation::{JudgeReply, Observation, ObservationQuery};
 use super::facts::{Evaluation, Facts};
-use crate::evidence::{FOLLOW_UP, Judgement, VERIFICATION_WARNING};
+use crate::evidence::{FOLLOW_UP, Judgement, VERIFICATION_WARNING, Verdict};
 use kb_base::value::{Json, Tier};
 use kb_language::definition::JudgeCheck;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl JudgeCriterion {
             Some(Observation::Judge(JudgeReply { judgement: Ok(found), confirmed, model })) => {
                 let unverified = unverified(found, confirmed, facts);
                 let evidence = evidence(found, &unverified, model, self);
-                (self.finding(found, &unverified), Some(evidence))
+                (read_whole(self.finding(found, &unverified), facts), Some(evidence))
             }
             Some(Observation::Judge(JudgeReply { judgement: Err(reason), .. })) => {
                 let reason = format!("the answer was not judged: {reason}");
@@ -120,15 +120,32 @@ impl JudgeCriterion {
     }
 }
 
+/// The finding of a judge. It can only pass an answer that it has read to the end.
+fn read_whole(finding: Finding, facts: &Facts<'_>) -> Finding {
+    let is_longer = answer(facts.output).chars().nth(JUDGED_CHARS).is_some();
+    if finding.verdict == Verdict::Passed && is_longer {
+        Finding::unchecked(format!(
+            "the judge read the first {JUDGED_CHARS} characters of the answer"
+        ))
+    } else {
+        finding
+    }
+}
+
 /// The mentions that neither the judge nor the runtime could confirm: what is on disk or was changed
 /// by the step exists.
 fn unverified<'f>(found: &'f Judgement, confirmed: &[String], facts: &Facts<'_>) -> Vec<&'f str> {
     let changed: Vec<&str> = facts.changes.changed().collect();
     let exists = |name: &str| {
         confirmed.iter().any(|known| known == name)
-            || changed.iter().any(|path| path.ends_with(name.trim_start_matches("./")))
+            || changed.iter().any(|path| ends_in(path, name.trim_start_matches("./")))
     };
     found.unverified.iter().map(String::as_str).filter(|name| !exists(name)).collect()
+}
+
+/// Whether a path is a shorter one with folders before it.
+fn ends_in(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
 fn evidence(

@@ -17,25 +17,34 @@ const BYTES: u64 = 64 << 20;
 pub(super) struct Material {
     task: String,
     /// What it was told, and the results of calls that succeeded.
-    known: Vec<String>,
+    known: Vec<Known>,
     /// Arguments of calls, and results of those that failed.
     failed: Vec<String>,
     /// Whether these are all.
     whole: bool,
 }
 
+/// A text that shows names.
+struct Known {
+    text: String,
+    /// The arguments of the process that printed it. It can print a name that it was given, such as `x: not found`.
+    given: Option<String>,
+}
+
 impl Material {
     /// The texts in what a specialist received and in its recorded calls.
     pub(super) fn of(received: &Received, trace: &[Invocation]) -> Material {
-        let mut known: Vec<String> = received.told.clone();
-        known.push(received.task.clone());
+        let told = received.told.iter().chain([&received.task]);
+        let told = told.map(|text| Known { text: text.clone(), given: None });
+        let mut known: Vec<Known> = told.collect();
         let mut failed = Vec::new();
         for call in trace {
             let result = received.results.get(&call.id).map(|result| json_strings(result));
             match call.status {
                 // What a call only asked about is not known to be there.
                 InvocationStatus::Success => {
-                    known.extend(result);
+                    let given = call.process.is_some().then(|| json_strings(&call.args));
+                    known.extend(result.map(|text| Known { text, given }));
                     failed.push(json_strings(&call.args));
                 }
                 InvocationStatus::Failed
@@ -52,7 +61,15 @@ impl Material {
     /// The names that one of the texts has which count as true.
     pub(super) fn names_of<'n>(&self, names: &BTreeSet<&'n str>) -> BTreeSet<&'n str> {
         let pattern = Pattern::of(names.iter().copied());
-        self.known.iter().flat_map(|text| pattern.found_in(text.as_bytes())).collect()
+        let shown = |known: &Known| {
+            let mut shown = pattern.found_in(known.text.as_bytes());
+            if let Some(given) = known.given.as_ref().filter(|_| !shown.is_empty()) {
+                let given = pattern.found_in(given.as_bytes());
+                shown.retain(|name| !given.contains(name));
+            }
+            shown
+        };
+        self.known.iter().flat_map(shown).collect()
     }
 }
 

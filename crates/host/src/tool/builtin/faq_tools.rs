@@ -1,8 +1,9 @@
 //! The tools of the FAQ, whose entries are entries of the memory.
 
-use super::memory_tools::{MemoryTool, failed, off, propose_anchored};
+use super::memory_tools::{MemoryTool, failed, noted, off, propose_anchored};
 use crate::tool::call::{CallResult, Refusal};
 use crate::tool::context::Tool;
+use crate::tool::entry_search::FoundEntries;
 use crate::tool::run_memory::{AttemptMemory, Proposed};
 use crate::workspace::FileAccess;
 use kb_base::diagnostic::Code;
@@ -39,18 +40,11 @@ fn search_entries(
     memory: &AttemptMemory,
     files: &FileAccess,
 ) -> Result<CallResult, Refusal> {
-    let (tags, limit) = ([FAQ.to_owned()], args.limit.unwrap_or(5));
-    let query = Query { text: &args.query, tags: &tags, limit: 20, ..Query::default() };
-    let hits = memory.search(&files.workspace, &query).ok_or_else(off)?.map_err(failed)?;
     let own = args.category.as_deref().and_then(FaqCategory::parse);
-    let preferred = own.or_else(|| FaqCategory::of_question(&args.query));
-    // Counts of uses are for people.
-    let mut found: Vec<FaqEntry> =
-        hits.iter().filter_map(|hit| FaqEntry::of(&hit.entry, (0, 0))).collect();
-    found.sort_by_key(|entry| preferred.is_some_and(|own| own != entry.category));
+    let (found, answer) = solutions(memory, files, (&args.query, &[]), own)?;
     let shown: Vec<Json> = found
         .iter()
-        .take(limit)
+        .take(args.limit.unwrap_or(5))
         .map(|entry| {
             json!({
                 "id": entry.id,
@@ -63,7 +57,25 @@ fn search_entries(
             })
         })
         .collect();
-    Ok(CallResult::success(json!({ "entries": shown })))
+    Ok(CallResult::success(noted(json!({ "entries": shown }), &answer)))
+}
+
+/// The entries of the FAQ for a question with further words, those of its category first, and what the search said.
+pub(super) fn solutions(
+    memory: &AttemptMemory,
+    files: &FileAccess,
+    (text, terms): (&str, &[String]),
+    category: Option<FaqCategory>,
+) -> Result<(Vec<FaqEntry>, FoundEntries), Refusal> {
+    let tags = [FAQ.to_owned()];
+    let query = Query { text, terms, tags: &tags, limit: 20, ..Query::default() };
+    let answer = memory.search(&files.workspace, &query).ok_or_else(off)?.map_err(failed)?;
+    let preferred = category.or_else(|| FaqCategory::of_question(text));
+    // Counts of uses are for people.
+    let mut found: Vec<FaqEntry> =
+        answer.hits.iter().filter_map(|hit| FaqEntry::of(&hit.entry, (0, 0))).collect();
+    found.sort_by_key(|entry| preferred.is_some_and(|own| own != entry.category));
+    Ok((found, answer))
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 use crate::tool::call::{Call, CallResult, Refusal};
 use crate::tool::context::{CallContext, Tool, on_blocking_thread};
 use crate::tool::entry_check::{anchored, require_readable};
+use crate::tool::entry_search::FoundEntries;
 use crate::tool::run_memory::{AttemptMemory, Proposed};
 use crate::workspace::FileAccess;
 use futures::future::BoxFuture;
@@ -92,12 +93,20 @@ fn search_entries(
         terms: &args.terms,
         kinds: &kinds,
         tags: &args.tags,
-        author: None,
         limit: args.limit.unwrap_or(15),
+        ..Query::default()
     };
-    let hits = memory.search(&files.workspace, &query).ok_or_else(off)?.map_err(failed)?;
-    let entries: Vec<Json> = hits.iter().map(|hit| shown(&hit.entry)).collect();
-    Ok(CallResult::success(json!({ "entries": entries })))
+    let found = memory.search(&files.workspace, &query).ok_or_else(off)?.map_err(failed)?;
+    let entries: Vec<Json> = found.hits.iter().map(|hit| shown(&hit.entry)).collect();
+    Ok(CallResult::success(noted(json!({ "entries": entries }), &found)))
+}
+
+/// The answer of a search, with the reason if it was by words alone.
+pub(super) fn noted(mut answer: Json, found: &FoundEntries) -> Json {
+    if let Some(why) = &found.note {
+        answer["note"] = json!(format!("found by words alone: {why}"));
+    }
+    answer
 }
 
 /// An entry as a model is shown it.
@@ -214,7 +223,7 @@ fn query_knowledge(
     }
     let limit = args.limit.map_or(10, |limit| limit as usize);
     let query = Query { text: &args.query, limit, ..Query::default() };
-    let hits = memory.search(&files.workspace, &query).ok_or_else(off)?.map_err(failed)?;
+    let hits = memory.search(&files.workspace, &query).ok_or_else(off)?.map_err(failed)?.hits;
     if hits.is_empty() {
         return Ok(answer("No shared knowledge found matching your query."));
     }

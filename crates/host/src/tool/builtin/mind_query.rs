@@ -1,12 +1,16 @@
-//! `mind:query`: finds parts of files by words.
+//! `mind:query`: finds parts of files, or solutions of the FAQ, by words.
 
-use super::file_tool::FileTool;
-use crate::tool::call::{CallResult, Refusal};
-use crate::tool::context::Tool;
+use super::faq_tools::solutions;
+use super::memory_tools::noted;
+use crate::tool::call::{Call, CallResult, Refusal};
+use crate::tool::context::{CallContext, Tool, cancelled, on_blocking_thread};
+use crate::tool::run_memory::AttemptMemory;
 use crate::workspace::{FileAccess, FileQuestion};
+use futures::future::BoxFuture;
 use kb_core::evidence::{EvidenceKind, EvidenceRef};
 use kb_knowledge::{Corpus, Hit};
 use kb_language::toolspec::RETRIEVER;
+use kb_memory::FAQ;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -25,11 +29,50 @@ struct Args {
 }
 
 /// The implementation of `mind:query`.
-pub(super) fn tool() -> impl Tool {
-    FileTool::new(RETRIEVER, query)
+pub(super) struct MindQuery;
+
+impl Tool for MindQuery {
+    fn name(&self) -> &'static str {
+        RETRIEVER
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Call,
+        context: &'a CallContext<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, CallResult> {
+        let (memory, files, token) =
+            (context.memory.clone(), context.files.clone(), cancel.clone());
+        Box::pin(on_blocking_thread(call, move |args: Args| {
+            if token.is_cancelled() {
+                Ok(cancelled())
+            } else if args.corpus.as_deref() == Some(FAQ) {
+                of_faq(&args, &memory, &files)
+            } else {
+                of_files(&args, &files)
+            }
+        }))
+    }
 }
 
-fn query(args: &Args, files: &FileAccess, _: &CancellationToken) -> Result<CallResult, Refusal> {
+/// Hits with the problem as their symbol and the solution as their text.
+fn of_faq(args: &Args, memory: &AttemptMemory, files: &FileAccess) -> Result<CallResult, Refusal> {
+    let (entries, found) = solutions(memory, files, (&args.query, &args.terms), None)?;
+    let hits = entries.iter().take(args.k.unwrap_or(HITS));
+    let hits = hits.map(|entry| {
+        json!({
+            "ref": entry.id,
+            "symbol": entry.problem,
+            "state": entry.state,
+            "excerpt": entry.solution,
+        })
+    });
+    let hits: Vec<Value> = hits.collect();
+    Ok(CallResult::success(noted(json!({"hits": hits, "stale": 0, "gone": 0}), &found)))
+}
+
+fn of_files(args: &Args, files: &FileAccess) -> Result<CallResult, Refusal> {
     let answer = files.ask(&FileQuestion {
         text: &args.query,
         terms: &args.terms,

@@ -41,7 +41,7 @@ pub(super) fn all() -> Vec<Arc<dyn Tool>> {
         Arc::new(code_outline::tool()),
         Arc::new(code_find::definition()),
         Arc::new(code_find::usages()),
-        Arc::new(mind_query::tool()),
+        Arc::new(mind_query::MindQuery),
         Arc::new(mind_outline::tool()),
         Arc::new(fs_write::tool()),
         Arc::new(fs_edit::tool()),

@@ -11,6 +11,12 @@ choice_table! {
     GIT_STATE, GIT_STATE_NAMES: () = {
         "clean" => (),
     }
+    /// `status` of a call that a coding agent reported, in a script.
+    REPORTED_STATUS, REPORTED_STATUS_NAMES: &'static str = {
+        "success" => "success",
+        "failed" => "failed",
+        "unknown" => "unknown",
+    }
     /// `action` of `verifier.inconclusivePolicy`; `None`: not supported yet.
     INCONCLUSIVE_ACTION, INCONCLUSIVE_ACTION_NAMES: Option<InconclusivePolicy> = {
         "warn" => Some(InconclusivePolicy::Warn),

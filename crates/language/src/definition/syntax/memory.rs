@@ -33,7 +33,7 @@ keys! {
     pub(crate) struct LongTermMemory(): LONG_TERM = ("longTermMemory", "`long_term`") {
         /// The same as `enabled` of `memory`.
         enabled: bool = "enabled", default("false");
-        /// A vector store. Entries are found by words.
+        /// A vector store. `knowledge.embeddings` of the settings names what makes vectors.
         _provider: Unread = "provider", example("chroma"), unused;
         /// A collection of the store.
         _collection: Unread = "collection", example("agent_memory"), unused;

@@ -99,8 +99,13 @@ impl Outline {
             // The output of a specialist always has a summary.
             let is_specialist = ["specialist", "agent"].iter().any(|key| step.get(key).is_some());
             let always = is_specialist.then_some("summary");
-            let keys = items(step.get("outputs")).iter().filter_map(Node::as_text).chain(always);
-            let keys: Vec<String> = keys.map(str::to_owned).collect();
+            let schema = step.get("output").and_then(|output| output.get("schema"));
+            let fields = schema.and_then(|own| own.get("properties").or(Some(own)));
+            let fields = fields.and_then(Node::as_map).unwrap_or_default().iter();
+            let fields = fields.map(|(key, _)| key.text.trim_end_matches('?'));
+            let keys = items(step.get("outputs")).iter().filter_map(Node::as_text);
+            let keys = keys.chain(fields).chain(always).map(str::to_owned);
+            let keys: Vec<String> = keys.collect();
             if !keys.is_empty() {
                 names.outputs.insert(id.to_owned(), keys);
             }

@@ -106,8 +106,8 @@ fn found(
         limit: FOUND,
         ..MemoryQuery::default()
     };
-    let hits = service::search_memory(environment, &query)?;
-    Ok(hits.into_iter().map(|hit| hit.entry).collect())
+    let found = service::search_memory(environment, &query)?;
+    Ok(found.hits.into_iter().map(|hit| hit.entry).collect())
 }
 
 fn shown(call: &Call, project: &WebProject, entry: MemoryEntry) -> Shown {

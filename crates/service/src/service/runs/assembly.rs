@@ -185,10 +185,7 @@ pub(super) fn assemble(
     let journal = context.journal(settings.journal.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
-    let rules = index_rules(settings, &context.environment, &redactor);
-    let workspace = workspace(context, settings, frozen)?.with_index_rules(rules);
-    // What a child run changed is shown before the approvals of the runs above.
-    let workspace = workspace.with_approvals(frozen.parent.is_some() || plan.may_ask());
+    let workspace = workspace_of(context, settings, (frozen, plan), &redactor)?;
     note_writers(context, frozen, plan)?;
     let sandbox = available_sandbox(settings, &supervisor)?;
     let clock = context.run_clock();
@@ -363,4 +360,17 @@ pub(in crate::service) fn available_sandbox(
         }
         _ => Ok(reached),
     }
+}
+
+/// The files of a run, with the rules for their index.
+fn workspace_of(
+    context: &ProjectContext,
+    settings: &Settings,
+    (frozen, plan): (&Frozen, &Plan),
+    redactor: &Redactor,
+) -> Result<Workspace, ServiceError> {
+    let rules = index_rules(settings, &context.environment, redactor);
+    let workspace = workspace(context, settings, frozen)?.with_index_rules(rules);
+    // What a child run changed is shown before the approvals of the runs above.
+    Ok(workspace.with_approvals(frozen.parent.is_some() || plan.may_ask()))
 }

@@ -42,9 +42,7 @@ impl RollUp {
             if let Some(gate) = instance.verification() {
                 found.verdicts.add(gate.verdict, instance.status == StepStatus::Succeeded);
             }
-            if let Some(child) = instance.child() {
-                found.verdicts.merge(child.verdicts);
-            }
+            found.verdicts.merge(instance.child_verdicts());
         }
         found
     }
