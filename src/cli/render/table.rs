@@ -245,7 +245,7 @@ mod tests {
         let text = table.fitted(60);
         assert_eq!(text.lines().count(), 4, "{text}");
         assert!(text.contains("t2  4      stage       t2\n"), "{text}");
-        assert!(text.ends_with("\n                       into one line\n"), "{text}");
+        assert!(text.ends_with("\n                       not fit into one line\n"), "{text}");
     }
 
     #[test]
