@@ -24,8 +24,8 @@ pub use files::{Content, Corpus, Files, Patience, Stamp};
 pub use index::{Index, Stored, Synced};
 pub use query::{Answer, Hit, Question};
 pub use vector::{
-    Embedded, Keyed, Meaning, Store, make_vectors, merged, quantised, question_vector, similarity,
-    stored_length,
+    Embedded, Keyed, Meaning, Store, make_vectors, merged, most_similar, quantised,
+    question_vector, stored_length,
 };
 pub use words::{match_any, stem, term_text, terms};
 

@@ -17,11 +17,11 @@ struct Read<'p> {
     path: &'p str,
     stamp: Stamp,
     sha256: Digest,
-    content: Stored,
+    content: ReadContent,
 }
 
 /// What of a content is stored.
-enum Stored {
+enum ReadContent {
     /// All of it, under this number.
     Known(i64),
     /// Nothing yet: its lines, masked.
@@ -83,14 +83,15 @@ fn read<'p>(
     let sha256 = content.sha256;
     let known = find.query_row(params![path, sha256.as_bytes()], |row| row.get(0)).optional()?;
     let text = content.text.as_deref().unwrap_or_default();
-    let content = known.map_or_else(|| Stored::New(shown_lines(text, files)), Stored::Known);
+    let content =
+        known.map_or_else(|| ReadContent::New(shown_lines(text, files)), ReadContent::Known);
     Ok(Some(Read { path, stamp, sha256, content }))
 }
 
 /// Cuts the new contents into parts, on all processors.
 fn cut(all: &mut [Read<'_>], terms: &mut Vec<Terms>, patience: Patience) {
     let new: Vec<&mut Read<'_>> =
-        all.iter_mut().filter(|read| matches!(read.content, Stored::New(_))).collect();
+        all.iter_mut().filter(|read| matches!(read.content, ReadContent::New(_))).collect();
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.min(THREADS).min(new.len().max(1));
     terms.resize_with(threads.max(terms.len()), Terms::default);
@@ -109,7 +110,7 @@ fn cut(all: &mut [Read<'_>], terms: &mut Vec<Terms>, patience: Patience) {
 }
 
 fn parts(read: &mut Read<'_>, terms: &mut Terms, patience: Patience) {
-    let Stored::New(lines) = &read.content else { return };
+    let ReadContent::New(lines) = &read.content else { return };
     let path = read.path;
     // Names in the masked text hold no secret.
     let chunks = match lines.as_slice() {
@@ -126,15 +127,15 @@ fn parts(read: &mut Read<'_>, terms: &mut Terms, patience: Patience) {
         }
     };
     let parts = chunks.into_iter().map(part).collect();
-    read.content = Stored::Cut(terms.text(path), parts);
+    read.content = ReadContent::Cut(terms.text(path), parts);
 }
 
 /// The number under which the content of a file is stored.
 fn store(change: &Transaction<'_>, read: &Read<'_>) -> rusqlite::Result<i64> {
     let (path_terms, parts) = match &read.content {
-        Stored::Known(version) => return Ok(*version),
-        Stored::New(_) => ("", &[][..]),
-        Stored::Cut(path_terms, parts) => (path_terms.as_str(), parts.as_slice()),
+        ReadContent::Known(version) => return Ok(*version),
+        ReadContent::New(_) => ("", &[][..]),
+        ReadContent::Cut(path_terms, parts) => (path_terms.as_str(), parts.as_slice()),
     };
     let add = "INSERT INTO version (path, sha256) VALUES (?1, ?2)";
     change.prepare_cached(add)?.execute(params![read.path, read.sha256.as_bytes()])?;

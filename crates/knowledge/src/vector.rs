@@ -5,6 +5,7 @@
 use crate::embedder::{EmbedError, Embedder};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, cut_to_chars};
+use rusqlite::Rows;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -144,8 +145,28 @@ pub fn stored_length(dimensions: usize) -> usize {
     FACTOR + dimensions
 }
 
+/// The numbers of rows `(number, stored vector)`, that with the vector most similar to the one of a question first. A stored
+/// vector of another length is left out.
+///
+/// # Errors
+///
+/// Those of reading the rows.
+pub fn most_similar(mut rows: Rows<'_>, question: &[f32]) -> rusqlite::Result<Vec<i64>> {
+    let mut similar: Vec<(f32, i64)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let value = row.get_ref(1)?.as_blob().unwrap_or_default();
+        if let Some(similarity) = similarity(question, value) {
+            similar.push((similarity, row.get(0)?));
+        }
+    }
+    similar.sort_unstable_by(|one, other| {
+        other.0.partial_cmp(&one.0).unwrap_or(Ordering::Equal).then(one.1.cmp(&other.1))
+    });
+    Ok(similar.into_iter().map(|(_, number)| number).collect())
+}
+
 /// How similar a stored vector is to that of a question. `None` if they have different lengths.
-pub fn similarity(question: &[f32], stored: &[u8]) -> Option<f32> {
+fn similarity(question: &[f32], stored: &[u8]) -> Option<f32> {
     let (factor, numbers) = stored.split_at_checked(FACTOR)?;
     if numbers.len() != question.len() {
         return None;
@@ -153,11 +174,6 @@ pub fn similarity(question: &[f32], stored: &[u8]) -> Option<f32> {
     let sum: f32 =
         question.iter().zip(numbers).map(|(own, other)| own * f32::from(*other as i8)).sum();
     Some(sum * f32::from_le_bytes(factor.try_into().ok()?))
-}
-
-/// What is most similar first; of equals, the lower number.
-pub(crate) fn by_similarity(one: &(f32, i64), other: &(f32, i64)) -> Ordering {
-    other.0.partial_cmp(&one.0).unwrap_or(Ordering::Equal).then(one.1.cmp(&other.1))
 }
 
 /// Two orders as one: what is far ahead in one of them, or ahead in both, comes first. With the score of each.

@@ -7,7 +7,7 @@ use crate::chunk::text_of;
 use crate::embedder::Embedder;
 use crate::files::{Files, shown_lines};
 use crate::index::{Index, change, digest};
-use crate::vector::{Embedded, Keyed, Meaning, by_similarity, make_vectors, quantised, similarity};
+use crate::vector::{Embedded, Keyed, Meaning, make_vectors, most_similar, quantised};
 use kb_base::value::Digest;
 use kb_database::DatabaseError;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -104,15 +104,7 @@ impl Index {
         }
         // All vectors in the order in which they are stored; to read them part by part takes many times as long.
         let mut query = self.connection.prepare_cached("SELECT id, value FROM vector")?;
-        let mut rows = query.query([])?;
-        let mut similar: Vec<(f32, i64)> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let value = row.get_ref(1)?.as_blob().unwrap_or_default();
-            if let Some(similarity) = similarity(meaning.vector, value) {
-                similar.push((similarity, row.get(0)?));
-            }
-        }
-        similar.sort_unstable_by(by_similarity);
+        let similar = most_similar(query.query([])?, meaning.vector)?;
         // Other roots have parts too.
         let mut query = self.connection.prepare_cached(
             "SELECT chunk.id FROM vector
@@ -121,7 +113,7 @@ impl Index {
              WHERE vector.id = ?2 ORDER BY chunk.id",
         )?;
         let mut found = Vec::new();
-        for (_, id) in similar {
+        for id in similar {
             for own in query.query_map([self.root, id], |row| row.get(0))? {
                 found.push(own?);
             }

@@ -9,10 +9,36 @@ mod response;
 
 pub use endpoint::EndpointEmbedder;
 
-use std::time::Duration;
+use kb_base::value::Failure;
+use kb_knowledge::{Embedder, Meaning, question_vector};
 
-/// Says when so much time is over.
-pub(crate) fn until(time: Duration) -> impl FnMut() -> bool {
-    let began = kb_clock::instant();
-    move || began.elapsed() > time
+/// The vector of a question, and what made it.
+pub(crate) struct Asked<'e> {
+    pub(crate) embedder: &'e dyn Embedder,
+    pub(crate) vector: Vec<f32>,
+}
+
+impl<'e> Asked<'e> {
+    /// The vector of a question, whose secrets are masked, or why there is none although there is a server. Blocks.
+    pub(crate) fn of(
+        embedder: Option<&'e dyn Embedder>,
+        text: &str,
+    ) -> (Option<Asked<'e>>, Option<Failure>) {
+        let Some(embedder) = embedder else { return (None, None) };
+        match question_vector(embedder, text) {
+            Ok(vector) => (Some(Asked { embedder, vector }), None),
+            Err(failure) => (None, Some(failure)),
+        }
+    }
+
+    /// What a search takes.
+    pub(crate) fn meaning(&self) -> Meaning<'_> {
+        Meaning { key: self.embedder.key(), vector: &self.vector }
+    }
+
+    /// Says when the time is over in which missing vectors are made.
+    pub(crate) fn budget(&self) -> impl FnMut() -> bool + use<> {
+        let (began, budget) = (kb_clock::instant(), self.embedder.budget());
+        move || began.elapsed() > budget
+    }
 }

@@ -1,9 +1,8 @@
 //! Searches of the memory, by words and, with a server for vectors, by meaning.
 
-use crate::embedding::until;
-use kb_base::value::Failure;
+use crate::embedding::Asked;
 use kb_core::redaction::Redactor;
-use kb_knowledge::{Embedder, Meaning, question_vector};
+use kb_knowledge::{Embedder, Meaning};
 use kb_memory::{Hit, MemoryError, MemoryStore, Query, Reader};
 
 /// What a search of the memory found.
@@ -39,14 +38,11 @@ pub(super) fn with_meaning<T>(
     (embedder, redactor): (Option<&dyn Embedder>, &Redactor),
     find: impl FnOnce(Option<Meaning<'_>>) -> Result<T, MemoryError>,
 ) -> Result<(T, Option<String>), MemoryError> {
-    let Some(embedder) = embedder else { return Ok((find(None)?, None)) };
-    let shown = |failure: &Failure| redactor.mask_text(&failure.to_string()).into_owned();
-    match question_vector(embedder, &redactor.mask_text(text)) {
-        Ok(vector) => {
-            let made = store.embed(embedder, vector.len(), &mut until(embedder.budget()))?;
-            let found = find(Some(Meaning { key: embedder.key(), vector: &vector }))?;
-            Ok((found, made.failure.as_ref().map(shown)))
-        }
-        Err(failure) => Ok((find(None)?, Some(shown(&failure)))),
+    let (asked, mut failure) = Asked::of(embedder, &redactor.mask_text(text));
+    if let Some(asked) = &asked {
+        let made = store.embed(asked.embedder, asked.vector.len(), &mut asked.budget())?;
+        failure = made.failure;
     }
+    let found = find(asked.as_ref().map(Asked::meaning))?;
+    Ok((found, failure.map(|failure| redactor.mask_text(&failure.to_string()).into_owned())))
 }

@@ -7,14 +7,13 @@ use super::path_error::PathError;
 use super::path_glob::PathGlob;
 use super::path_guard::Workspace;
 use super::walk::walk;
-use crate::embedding::until;
+use crate::embedding::Asked;
 use kb_base::value::{Digest, Failure};
 use kb_core::evidence::FileKind;
 use kb_core::redaction::Redactor;
 use kb_database::DatabaseError;
 use kb_knowledge::{
-    Answer, Content, Corpus, Embedder, Files, Index, Meaning, Patience, Question, Stamp, Stored,
-    question_vector,
+    Answer, Content, Corpus, Embedder, Files, Index, Patience, Question, Stamp, Stored,
 };
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -48,27 +47,20 @@ impl IndexedFiles {
         let glob = question.glob.map(PathGlob::anywhere).transpose()?;
         let permit =
             |path: &str| glob.as_ref().is_none_or(|glob| glob.matches(path)) && permit(path);
-        let embedder = self.embedder();
-        let made = embedder.map(|embedder| question_vector(embedder, &self.mask(question.text)));
-        let (vector, mut note) = match made {
-            Some(Ok(vector)) => (Some(vector), None),
-            Some(Err(failure)) => (None, Some(failure)),
-            None => (None, None),
-        };
-        let meaning = embedder.zip(vector.as_deref());
+        let (asked, mut note) = Asked::of(self.embedder(), &self.mask(question.text));
         let question = Question {
             text: question.text,
             terms: question.terms,
-            meaning: meaning.map(|(embedder, vector)| Meaning { key: embedder.key(), vector }),
+            meaning: asked.as_ref().map(Asked::meaning),
             corpus: question.corpus,
             permit: &permit,
             limit: question.limit,
         };
         let answer = self.with_index(|index| {
             index.sync(self)?;
-            if let Some((embedder, vector)) = meaning {
-                let mut stop = until(embedder.budget());
-                let made = index.embed(self, embedder, Some(vector.len()), &mut stop)?;
+            if let Some(asked) = &asked {
+                let length = Some(asked.vector.len());
+                let made = index.embed(self, asked.embedder, length, &mut asked.budget())?;
                 note = made.failure;
             }
             index.query(&question, self)

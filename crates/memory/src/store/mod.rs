@@ -10,6 +10,7 @@ mod faq;
 mod files;
 #[cfg(test)]
 mod flood;
+mod hits;
 mod propose;
 mod read;
 mod rows;

@@ -1,9 +1,10 @@
 //! Reading entries: by id, by state, by words.
 
 use super::MemoryStore;
+use super::hits::hit;
 use super::rows::select;
 use super::values::{Event, Hit, LIVE, Query, Reader, Stats};
-use super::vectors::{hit, nearest};
+use super::vectors::nearest;
 use crate::entry::{Entry, State};
 use crate::error::MemoryError;
 use kb_base::value::{RunId, Timestamp};

@@ -204,22 +204,3 @@ pub(super) fn state_alone(entry: &Entry, has_file: bool) -> State {
         State::Candidate
     }
 }
-
-/// The hit as the reader sees it; `None` if it may not, or if the query is for others.
-pub(super) fn seen_by(mut hit: Hit, query: &Query<'_>, reader: Reader<'_>) -> Option<Hit> {
-    let entry = &mut hit.entry;
-    let has_tag = |tag: &String| entry.tags.contains(&tag.trim().to_lowercase());
-    let fits = (query.kinds.is_empty() || query.kinds.contains(&entry.kind))
-        && (query.tags.is_empty() || query.tags.iter().any(has_tag))
-        && query.author.is_none_or(|author| author == entry.author);
-    if !fits {
-        return None;
-    }
-    if let Reader::Specialist(lineage) = reader {
-        if !entry.is_found_in(lineage) {
-            return None;
-        }
-        entry.state = entry.state_in(lineage);
-    }
-    Some(hit)
-}

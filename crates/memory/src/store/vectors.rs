@@ -1,11 +1,11 @@
 //! Vectors of entries, and the entries whose vectors are most similar to that of a question.
 
 use super::MemoryStore;
-use super::rows::{COLUMNS, entry};
-use super::values::{Hit, LIVE, Query, Reader, seen_by};
+use super::hits::hit;
+use super::values::{LIVE, Query, Reader};
 use crate::error::MemoryError;
 use kb_knowledge::{
-    Embedded, Embedder, Meaning, make_vectors, quantised, similarity, stored_length,
+    Embedded, Embedder, Meaning, make_vectors, most_similar, quantised, stored_length,
 };
 use rusqlite::{Connection, params};
 
@@ -16,21 +16,15 @@ const NEAREST: usize = 15;
 type Missing = (i64, Option<String>, String);
 
 impl MemoryStore {
-    /// Makes the vectors of entries that have none, until `stop` says so or the server fails. Vectors of another model, or of
-    /// another length than `dimensions`, are removed before. The database is not locked while the server works.
+    /// Makes the vectors of entries that have none of this model and length, until `stop` says so or the server fails. One of
+    /// another model takes its place. The database is not locked while the server works.
     pub fn embed(
         &self,
         embedder: &dyn Embedder,
         dimensions: usize,
         stop: &mut dyn FnMut() -> bool,
     ) -> Result<Embedded, MemoryError> {
-        let missing = self.change(|connection| {
-            let others =
-                "DELETE FROM entry_vector WHERE model <> ?1 OR length(value) NOT IN (0, ?2)";
-            connection
-                .execute(others, params![embedder.key(), stored_length(dimensions) as i64])?;
-            Ok(without_vector(connection)?)
-        })?;
+        let missing = without_vector(&self.connection(), embedder.key(), dimensions)?;
         let mut texts = missing.into_iter().map(|(number, subject, text)| {
             let whole =
                 subject.map_or_else(|| text.clone(), |subject| format!("{subject}\n{text}"));
@@ -53,13 +47,19 @@ impl MemoryStore {
     }
 }
 
-fn without_vector(connection: &Connection) -> rusqlite::Result<Vec<Missing>> {
+fn without_vector(
+    connection: &Connection,
+    model: &str,
+    dimensions: usize,
+) -> rusqlite::Result<Vec<Missing>> {
     let sql = format!(
-        "SELECT number, subject, text FROM entry
-         WHERE {LIVE} AND number NOT IN (SELECT number FROM entry_vector) ORDER BY number"
+        "SELECT number, subject, text FROM entry WHERE {LIVE} AND number NOT IN
+         (SELECT number FROM entry_vector WHERE model = ?1 AND length(value) IN (0, ?2)) ORDER BY number"
     );
     let mut query = connection.prepare_cached(&sql)?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let rows = query.query_map(params![model, stored_length(dimensions) as i64], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })?;
     rows.collect()
 }
 
@@ -73,17 +73,9 @@ pub(super) fn nearest(
 ) -> rusqlite::Result<Vec<i64>> {
     let mut vectors =
         connection.prepare_cached("SELECT number, value FROM entry_vector WHERE model = ?1")?;
-    let mut rows = vectors.query([meaning.key])?;
-    let mut similar: Vec<(f32, i64)> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let value = row.get_ref(1)?.as_blob().unwrap_or_default();
-        if let Some(own) = similarity(meaning.vector, value) {
-            similar.push((own, row.get(0)?));
-        }
-    }
-    similar.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    let similar = most_similar(vectors.query([meaning.key])?, meaning.vector)?;
     let mut found = Vec::new();
-    for (_, number) in similar {
+    for number in similar {
         if found.len() >= NEAREST {
             break;
         }
@@ -92,19 +84,4 @@ pub(super) fn nearest(
         }
     }
     Ok(found)
-}
-
-/// The entry of this number as the reader sees it; `None` if it may not see it or the query is for others.
-pub(super) fn hit(
-    connection: &Connection,
-    number: i64,
-    score: f64,
-    query: &Query<'_>,
-    reader: Reader<'_>,
-) -> rusqlite::Result<Option<Hit>> {
-    let sql = format!("SELECT {COLUMNS} FROM entry WHERE number = ?1 AND {LIVE}");
-    let mut one = connection.prepare_cached(&sql)?;
-    let mut rows = one.query_map([number], |row| entry(connection, row))?;
-    let found = rows.next().transpose()?;
-    Ok(found.and_then(|entry| seen_by(Hit { entry, score }, query, reader)))
 }
