@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::gate::Gate;
 use super::keys::{is_key, sources};
-use super::normalized_path::normalized;
+use super::normalized_path::{ends_in, normalized};
 use super::observation::Observations;
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
@@ -247,9 +247,7 @@ fn other_files(output: &Json, changes: &RecordedChanges<'_>, root: &str) -> Opti
         let below = |named: &String| {
             changed.strip_prefix(named.as_str()).is_some_and(|r| r.starts_with('/'))
         };
-        let fits = |named: &String| {
-            changed == named || changed.ends_with(&format!("/{named}")) || below(named)
-        };
+        let fits = |named: &String| ends_in(changed, named) || below(named);
         named.iter().any(fits)
     };
     let mut changed = changes.changed();

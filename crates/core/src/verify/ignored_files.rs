@@ -1,6 +1,7 @@
 //! Files that ignore rules exclude and that changed since the step began: scans do not record them, but the kernel dates
 //! them.
 
+use super::normalized_path::ends_in;
 use super::path_glob::PathGlob;
 use super::runner::{self, is_test_file};
 use crate::evidence::{Invocation, Purpose, STEP_PROCESS};
@@ -66,6 +67,5 @@ pub(super) fn literal_start(glob: &str) -> &str {
 /// Whether a path is the file that a word of a command names, from any folder.
 pub(super) fn is_at(path: &str, word: &str) -> bool {
     let word = word.trim_start_matches("./");
-    path.strip_suffix(word).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-        || word.strip_suffix(path).is_some_and(|rest| rest.ends_with('/'))
+    ends_in(path, word) || ends_in(word, path)
 }

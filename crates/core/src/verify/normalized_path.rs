@@ -29,6 +29,11 @@ pub(super) fn normalized_exact(path: &str, root: &str) -> String {
     if relative.starts_with('/') { format!("/{}", parts.join("/")) } else { parts.join("/") }
 }
 
+/// Whether a path is a shorter one, alone or with folders before it.
+pub(super) fn ends_in(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

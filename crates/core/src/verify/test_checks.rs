@@ -22,12 +22,20 @@ fn check_runs<'g>(gate: &'g Gate, facts: &'g Facts<'_>) -> impl Iterator<Item = 
     gate.criteria.iter().filter_map(|criterion| {
         let command = criterion.command()?;
         let test = facts.test_commands.read(&command.argv)?;
-        let Some(Observation::Command(run)) = facts.observations.get(&command.query()) else {
-            return None;
-        };
-        let counts = run.process.as_ref().and_then(|process| process.tests);
+        let (run, counts) = observed(command, facts)?;
         Some(CheckRun { criterion, command, test, run, counts })
     })
+}
+
+/// The run of a command check, with the numbers of tests that it printed.
+fn observed<'g>(
+    command: &CommandCriterion,
+    facts: &'g Facts<'_>,
+) -> Option<(&'g CommandRun, Option<TestCounts>)> {
+    let Some(Observation::Command(run)) = facts.observations.get(&command.query()) else {
+        return None;
+    };
+    Some((run, run.process.as_ref().and_then(|process| process.tests)))
 }
 
 /// A command check that the author calls tests, with `tests` or in `testCommands`, that ended with 0 and printed no numbers.
@@ -37,10 +45,7 @@ fn uncounted(gate: &Gate, facts: &Facts<'_>) -> Option<String> {
         if command.tests.is_none() && !named() {
             return None;
         }
-        let Some(Observation::Command(run)) = facts.observations.get(&command.query()) else {
-            return None;
-        };
-        let counts = run.process.as_ref().and_then(|process| process.tests);
+        let (run, counts) = observed(command, facts)?;
         (run.ended == CommandEnd::Code(0) && counts.is_none()).then(|| {
             format!(
                 "tests are claimed to have passed; the check `{}` ended with 0 and printed no numbers of tests",

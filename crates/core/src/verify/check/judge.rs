@@ -2,6 +2,7 @@
 
 use super::super::answer::{JUDGED_CHARS, answer, is_judged};
 use super::super::finding::Finding;
+use super::super::normalized_path::ends_in;
 use super::super::observation::{JudgeReply, Observation, ObservationQuery};
 use super::facts::{Evaluation, Facts};
 use crate::evidence::{FOLLOW_UP, Judgement, VERIFICATION_WARNING, Verdict};
@@ -141,11 +142,6 @@ fn unverified<'f>(found: &'f Judgement, confirmed: &[String], facts: &Facts<'_>)
             || changed.iter().any(|path| ends_in(path, name.trim_start_matches("./")))
     };
     found.unverified.iter().map(String::as_str).filter(|name| !exists(name)).collect()
-}
-
-/// Whether a path is a shorter one with folders before it.
-fn ends_in(path: &str, end: &str) -> bool {
-    path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
 fn evidence(
