@@ -11,7 +11,7 @@ use kb_core::run::{Event, Instance, InstanceIx, KeptItems, KeptResult, Preset, S
 use kb_language::definition::{Catalog, StepTexts, content_digest};
 use kb_language::plan::{Plan, StepIx};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An earlier run, read up to one of its events.
 pub struct Earlier {
@@ -38,7 +38,12 @@ pub struct Earlier {
     /// What the last attempt of each instance passed on.
     handoffs: BTreeMap<InstanceIx, Box<Handoff>>,
     pub(super) files: FileFacts,
+    /// What the runs before tell about the results that this run kept, once it was read.
+    before: OnceLock<Vec<KeptFacts>>,
 }
+
+/// The instances whose results a run kept, each with the one that executed it in a run before, and what that run tells about files.
+pub(super) type KeptFacts = (Vec<(InstanceIx, InstanceIx)>, FileFacts);
 
 impl Earlier {
     /// Reads a run up to the event with this number, or up to its last one.
@@ -47,7 +52,7 @@ impl Earlier {
         let (catalog, plan) = frozen.load()?;
         let rules = frozen.rules(catalog.settings.undecided());
         let state = State::new(&plan, rules);
-        let (ends, kept, handoffs, files) = Default::default();
+        let (ends, kept, handoffs, files, before) = Default::default();
         let (run, seq, head, last_at) = (run.clone(), 0, None, None);
         let mut earlier = Earlier {
             run,
@@ -62,6 +67,7 @@ impl Earlier {
             kept,
             handoffs,
             files,
+            before,
         };
         for stored in journal.events(&earlier.run, 0)? {
             if stored.seq > up_to {
@@ -139,7 +145,7 @@ impl Earlier {
         journal: &dyn Journal,
         now: &dyn FilesNow,
     ) -> BTreeMap<StepIx, String> {
-        let before = self.reads_before(journal);
+        let before = self.before(journal);
         let own = self.files.read.iter().map(|(ix, paths)| (*ix, paths, &self.files));
         let earlier = before.iter().flat_map(|(instances, facts)| {
             let read = move |(ix, there): &(InstanceIx, InstanceIx)| {
@@ -158,11 +164,12 @@ impl Earlier {
     }
 
     /// For the results that this run kept itself: their instances here and in the run that executed
-    /// them, with what that run tells about files. A run that was removed tells nothing.
-    pub(super) fn reads_before(
-        &self,
-        journal: &dyn Journal,
-    ) -> Vec<(Vec<(InstanceIx, InstanceIx)>, FileFacts)> {
+    /// them, with what that run tells about files. A run that was removed tells nothing. Read once.
+    pub(super) fn before(&self, journal: &dyn Journal) -> &[KeptFacts] {
+        self.before.get_or_init(|| self.read_before(journal))
+    }
+
+    fn read_before(&self, journal: &dyn Journal) -> Vec<KeptFacts> {
         let runs: BTreeSet<&RunId> = self.kept.values().map(|kept| &kept.run).collect();
         let facts = |run: &RunId| {
             let there = Earlier::read(journal, run, u64::MAX).ok()?;

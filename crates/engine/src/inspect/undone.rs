@@ -1,6 +1,7 @@
 //! Work of an earlier run, or of one that continues, that is not in the project any more.
 
 use super::Earlier;
+use super::earlier::KeptFacts;
 use super::file_facts::{FileFacts, FilesNow};
 use crate::journal::Journal;
 use kb_base::value::{Digest, Timestamp};
@@ -63,9 +64,9 @@ impl Earlier {
         now: &dyn FilesNow,
     ) -> BTreeMap<StepIx, String> {
         let Some(end) = self.last_at else { return BTreeMap::new() };
-        let before = self.reads_before(journal);
+        let before = self.before(journal);
         let mut edited: BTreeMap<StepIx, &String> = BTreeMap::new();
-        for (ix, _, paths, facts) in self.written(&before) {
+        for (ix, _, paths, facts) in self.written(before) {
             let differs = |path: &&String| {
                 let left = self.left_digest(path, facts);
                 let is_edited =
@@ -80,9 +81,12 @@ impl Earlier {
             let instance = self.state.instance(InstanceIx(ix.0));
             instance.status == StepStatus::Succeeded && instance.verification().is_some()
         });
-        let read = |ix| match self.is_gate(ix) {
-            true => self.reached(ix, |own| self.plan.dependencies(own).map(|d| d.on).collect()),
-            false => BTreeSet::from([ix]),
+        let read = |ix| {
+            if self.is_gate(ix) {
+                self.reached(ix, |own| self.plan.dependencies(own).map(|d| d.on).collect())
+            } else {
+                BTreeSet::from([ix])
+            }
         };
         let found = judged.filter_map(|(ix, _)| {
             let path = read(ix).iter().find_map(|step| edited.get(step).copied())?;
@@ -102,9 +106,9 @@ impl Earlier {
         now: &dyn FilesNow,
         counts: &dyn Fn(&str) -> bool,
     ) -> BTreeMap<InstanceIx, String> {
-        let before = self.reads_before(journal);
+        let before = self.before(journal);
         let mut found = BTreeMap::new();
-        for (ix, there, paths, facts) in self.written(&before) {
+        for (ix, there, paths, facts) in self.written(before) {
             let is_undone = |path: &&String| {
                 facts.is_undone(there, path, self.left_digest(path, facts).flatten(), now)
                     && counts(path)
@@ -143,7 +147,7 @@ impl Earlier {
     /// that it changed, and the record.
     fn written<'a>(
         &'a self,
-        before: &'a [(Vec<(InstanceIx, InstanceIx)>, FileFacts)],
+        before: &'a [KeptFacts],
     ) -> impl Iterator<Item = (InstanceIx, InstanceIx, &'a BTreeSet<String>, &'a FileFacts)> {
         let own = self.files.written.iter().map(|(ix, paths)| (*ix, *ix, paths, &self.files));
         let earlier = before.iter().flat_map(|(instances, facts)| {

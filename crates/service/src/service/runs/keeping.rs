@@ -44,14 +44,13 @@ pub(super) fn choices(
     let files = files.iter().map(|file| (file.path.clone(), content_digest(file))).collect();
     let (old_texts, old_files) = (earlier.texts(), earlier.file_digests());
     let now = ProjectFiles::of(root);
-    let reads = earlier.changed_reads(journal, &now);
-    let gates = earlier.edited_files(journal, &now).into_iter();
-    let gates = gates.filter(|(step, _)| earlier.is_gate(*step));
-    let reads = reads
-        .into_iter()
-        .chain(gates)
-        .filter(|_| !keeps_reads)
-        .map(|(step, path)| (step, RerunReason::File(path)));
+    let mut reads = BTreeMap::new();
+    if !keeps_reads {
+        reads.extend(earlier.changed_reads(journal, &now));
+        let edited = earlier.edited_files(journal, &now).into_iter();
+        reads.extend(edited.filter(|(step, _)| earlier.is_gate(*step)));
+    }
+    let reads = reads.into_iter().map(|(step, path)| (step, RerunReason::File(path)));
     let undone = earlier.undone_files(journal, &now).into_iter();
     let step_of = |ix| earlier.state.instance(ix).step;
     let undone = undone.map(|(ix, path)| (step_of(ix), RerunReason::Undone(path)));
