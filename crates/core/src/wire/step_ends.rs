@@ -103,7 +103,9 @@ impl Translator {
         if verdict.is_some_and(|verdict| verdict != Verdict::Passed) {
             self.unproven.insert(ix);
         }
-        self.unproven_below.insert(ix, kept.child_verdicts.unproven);
+        if kept.child_verdicts.unproven > 0 {
+            self.unproven_below.insert(ix, kept.child_verdicts.unproven);
+        }
         let (output, output_blob) = inline_or_blob(kept.output.as_ref());
         let body = Body::StepEnd {
             status: kept.status,
