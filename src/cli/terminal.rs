@@ -145,9 +145,10 @@ impl Terminal {
 
     /// Writes data to stdout: unchanged to a pipe or file, escaped on a terminal and for GitHub Actions.
     pub(super) fn data(&mut self, text: &str) -> io::Result<()> {
-        match self.annotates || io::stdout().is_terminal() {
-            true => self.verbatim(text),
-            false => write_unchanged(text),
+        if self.annotates || io::stdout().is_terminal() {
+            self.verbatim(text)
+        } else {
+            write_unchanged(text)
         }
     }
 

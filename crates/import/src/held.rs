@@ -90,9 +90,10 @@ impl Failing<'_> {
             let step = &self.steps[*at];
             let own = reference(&id_of(step)?);
             let is_held = said.contains(&format!("{own}.status == 'succeeded'"));
-            Some(match is_child(step) {
-                true => format!("'{NOT_TRANSLATED}' not in ({own}.error | string)"),
-                false => format!("{own}.status != 'failed'"),
+            Some(if is_child(step) {
+                format!("'{NOT_TRANSLATED}' not in ({own}.error | string)")
+            } else {
+                format!("{own}.status != 'failed'")
             })
             .filter(|_| !is_held)
         };

@@ -285,9 +285,10 @@ impl MissingAccess {
         } else {
             ""
         };
-        let create = match self.may_create {
-            true => " (`write` in place of `read` if it creates a file there)",
-            false => "",
+        let create = if self.may_create {
+            " (`write` in place of `read` if it creates a file there)"
+        } else {
+            ""
         };
         Some(format!("{what}: {commit}write {line} in the step{create}"))
     }

@@ -45,12 +45,11 @@ pub(in crate::web) fn run(call: &Call) -> Result<String, Problem> {
             Some(panel(&project, reader.plan(), &view, name, (&page, attempt))?)
         }
     };
-    let timeline = match is_timeline {
-        true => {
-            let earlier = earlier(&view, Reader::open(journal.clone(), &id)?)?;
-            Some(timeline(&view, &earlier, chosen, call.now()))
-        }
-        false => None,
+    let timeline = if is_timeline {
+        let earlier = earlier(&view, Reader::open(journal.clone(), &id)?)?;
+        Some(timeline(&view, &earlier, chosen, call.now()))
+    } else {
+        None
     };
     let steps = steps(&view, chosen, mode, call.query.get("items") == Some("all"));
     let tab = |mode: &str| {
