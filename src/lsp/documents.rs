@@ -2,12 +2,10 @@
 
 use kb_base::diagnostic::{Diagnostic, Sources};
 use kb_language::definition::{self, DefinitionFile};
-use kb_language::plan::Plan;
 use kb_service::service::{Environment, Project, validate_playbooks};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Characters of a path that a URI contains unchanged.
 const PATH: &AsciiSet =
@@ -50,6 +48,11 @@ impl Documents {
 
     pub(super) fn get(&self, uri: &str) -> Option<&Document> {
         self.open.get(uri)
+    }
+
+    /// The paths of the open documents, as the project shows them.
+    pub(super) fn shown(&self, project: &Project) -> Vec<String> {
+        self.open.values().map(|open| project.relative(&open.path)).collect()
     }
 
     /// The project that contains a folder, with the texts of the open documents.
@@ -121,13 +124,4 @@ pub(super) fn path_of(uri: &str) -> Option<PathBuf> {
 /// The `file:` URI of a path.
 pub(super) fn uri_of(path: &Path) -> String {
     format!("file://{}", utf8_percent_encode(&path.to_string_lossy(), PATH))
-}
-
-/// The plans of the open documents that are valid, by the path as the project shows it.
-pub(super) fn plans(documents: &Documents, project: &Project) -> Vec<(String, Arc<Plan>)> {
-    let plan = |shown: String| {
-        let found = project.catalog.playbooks.values().find(|playbook| playbook.path == shown)?;
-        Some((shown, project.plan(found.id.as_str()).ok()?))
-    };
-    documents.open.values().filter_map(|open| plan(project.relative(&open.path))).collect()
 }

@@ -8,24 +8,29 @@
 mod completion;
 mod cursor;
 mod documents;
+mod expressions;
+mod known;
 mod names;
 mod navigation;
+mod offer;
 mod outline;
 mod position;
 mod tables;
 mod transport;
+mod values;
+mod words;
 
 use documents::{Documents, Problem, kind_of, path_of, uri_of};
 use kb_base::diagnostic::Severity;
 use kb_base::value::{Json, limits};
-use kb_language::plan::Plan;
 use kb_service::service::{Environment, Project, format_text};
+use known::Known;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
+use offer::Context;
 use position::{Position, range};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::Arc;
 use transport::Transport;
 
 const CODE_ACTION: &str = "textDocument/codeAction";
@@ -44,7 +49,7 @@ pub fn serve(environment: &Environment) -> io::Result<()> {
 fn answer(environment: &Environment, connection: &Connection) -> io::Result<()> {
     let capabilities = json!({
         "textDocumentSync": {"openClose": true, "change": 1},
-        "completionProvider": {"triggerCharacters": [".", "{", " "]},
+        "completionProvider": {"triggerCharacters": [".", "{", " ", "|", "/", "[", "'"]},
         "hoverProvider": true,
         "definitionProvider": true,
         "referencesProvider": true,
@@ -68,8 +73,8 @@ struct Server {
     documents: Documents,
     project: Project,
     problems: BTreeMap<String, Vec<Problem>>,
-    /// The last plan of each open document, by path.
-    plans: BTreeMap<String, Arc<Plan>>,
+    /// What was last known about the steps of each open document, by path.
+    known: BTreeMap<String, Known>,
     /// URIs for which problems were sent.
     sent: BTreeSet<String>,
 }
@@ -81,8 +86,8 @@ impl Server {
         let environment = Environment { cwd, ..environment.clone() };
         let documents = Documents::default();
         let project = documents.project(&environment);
-        let (problems, plans, sent) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Server { environment, documents, project, problems, plans, sent }
+        let (problems, known, sent) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Server { environment, documents, project, problems, known, sent }
     }
 
     fn run(&mut self, connection: &Connection) -> io::Result<()> {
@@ -174,7 +179,9 @@ impl Server {
         self.project = self.documents.project(&self.environment);
         self.documents.set_analysed();
         self.problems = self.documents.problems(&self.project).into_iter().collect();
-        self.plans.extend(documents::plans(&self.documents, &self.project));
+        for shown in self.documents.shown(&self.project) {
+            self.known.entry(shown.clone()).or_default().update(&self.project, &shown);
+        }
         let root = self.project.context.root.clone();
         let mut now = BTreeSet::new();
         for (shown, problems) in &self.problems {
@@ -265,9 +272,9 @@ impl Server {
             "textDocument/completion" => {
                 let Some(file) = kind_of(&shown) else { return Ok(Json::Null) };
                 let cursor = cursor::cursor(text, offset);
-                let plan = self.plans.get(&shown).map(|plan| &**plan);
-                let items =
-                    completion::complete(file, &cursor, (text, offset), plan, &self.project);
+                let (known, project) = (self.known.get(&shown), &self.project);
+                let context = Context { file, cursor: &cursor, text, offset, known, project };
+                let items = completion::complete(context);
                 Some(json!({"isIncomplete": false, "items": items}))
             }
             "textDocument/hover" => navigation::hover(document, &shown, offset, &self.project),

@@ -112,19 +112,65 @@ pub(super) fn sibling<'a>(
     offset: usize,
     pattern: &LazyLock<Option<Regex>>,
 ) -> Option<&'a str> {
-    let is_first = |line: &str| line.trim_start().starts_with("- ");
-    let line_start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
-    let line_end = text[offset..].find('\n').map_or(text.len(), |at| offset + at);
-    let mut start = line_start;
-    while !is_first(&text[start..]) && start > 0 {
-        start = text[..start - 1].rfind('\n').map_or(0, |at| at + 1);
-    }
-    let mut next = text[line_end..].match_indices('\n').map(|(at, _)| line_end + at + 1);
-    let end = next.find(|at| is_first(text[*at..].lines().next().unwrap_or_default()));
-    let step = &text[start..end.unwrap_or(text.len())];
+    let step = step_around(text, offset)?;
     Some(pattern.as_ref()?.captures(step)?.get(1)?.as_str())
 }
 
+/// The name of the item in the step around an offset, if the step has items.
+pub(super) fn item(text: &str, offset: usize) -> Option<String> {
+    let step = step_around(text, offset)?;
+    let kind = ITEMS.as_ref()?.captures(step)?.get(1)?.as_str();
+    let own = ITEM_NAME.as_ref()?.captures(step).and_then(|found| found.get(1));
+    let usual = if kind == "matrix" { "matrix" } else { "item" };
+    Some(own.map_or(usual, |name| name.as_str()).to_owned())
+}
+
+/// The text of the step around an offset: the innermost item of a list in lines that has an id, or else the innermost
+/// one.
+fn step_around(text: &str, offset: usize) -> Option<&str> {
+    let mut innermost = None;
+    let mut start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    let before = &text[start..offset];
+    // In an empty line, the column says what the line belongs to.
+    let mut limit = if before.trim().is_empty() { before.len() } else { usize::MAX };
+    loop {
+        let line = text[start..].lines().next().unwrap_or_default();
+        let indent = line.len() - line.trim_start().len();
+        // The lines of an item are indented more than its `-`.
+        if line.trim_start().starts_with("- ") && indent < limit {
+            limit = indent;
+            let item = item_at(text, start, indent);
+            let has_id = ID.as_ref().is_some_and(|id| id.is_match(item));
+            if has_id {
+                return Some(item);
+            }
+            innermost.get_or_insert(item);
+        } else if !line.trim().is_empty() {
+            limit = limit.min(indent);
+        }
+        if start == 0 {
+            return innermost;
+        }
+        start = text[..start - 1].rfind('\n').map_or(0, |at| at + 1);
+    }
+}
+
+/// The item of a list that begins in the line at an offset, with the lines below that are indented more.
+fn item_at(text: &str, start: usize, indent: usize) -> &str {
+    let end = text[start..].match_indices('\n').map(|(at, _)| start + at + 1).find(|at| {
+        let line = text[*at..].lines().next().unwrap_or_default();
+        !line.trim().is_empty() && line.len() - line.trim_start().len() <= indent
+    });
+    &text[start..end.unwrap_or(text.len())]
+}
+
+/// The id of a step, in its first or a later line.
+pub(super) static ID: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?m)^\s*(?:-\s*)?\{?\s*id:\s*["']?([\p{L}\p{N}_-]+)"#).ok());
+static ITEMS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(forEach|for_each|matrix):").ok());
+static ITEM_NAME: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"\bas:\s*["']?([\p{L}_][\p{L}\p{N}_]*)"#).ok());
 /// The id of a `playbook` step's playbook.
 pub(super) static PLAYBOOK: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"\bplaybook:\s*["']?([\p{L}\p{N}_-]+)"#).ok());

@@ -76,7 +76,7 @@ fn world() -> World {
         "secrets.TOKEN": "«TOKEN»",
         "item": {"path": "src/a.rs"},
         "index": 1,
-        "loop": {"iteration": 2, "previous": {"score": 7}},
+        "loop": {"iteration": 2, "previous": {"output": {"score": 7}}},
     });
     World(values.as_object().expect("an object").clone().into_iter().collect())
 }
@@ -397,7 +397,7 @@ fn the_scope_has_what_the_language_says() {
         ("{{file.path}}", json!("src/a.rs")),
         ("{{index}}", json!(1)),
         ("{{loop.iteration}}", json!(2)),
-        ("{{loop.previous.score}}", json!(7)),
+        ("{{loop.previous.output.score}}", json!(7)),
     ] {
         let parsed = clean(Template::parse(text, origin(), &inside, Style::Playbook));
         assert_eq!(parsed.evaluate(&world()), Ok(expected), "{text}");

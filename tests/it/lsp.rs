@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout, Stdio};
 
-struct Editor {
+pub(crate) struct Editor {
     child: Running,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
-    uri: String,
+    pub(crate) uri: String,
     next: u64,
     /// Problems of each file, as last sent.
     problems: std::collections::BTreeMap<String, Vec<Value>>,
 }
 
 impl Editor {
-    fn open(scratch: &Scratch, path: &str, text: &str) -> Editor {
+    pub(crate) fn open(scratch: &Scratch, path: &str, text: &str) -> Editor {
         let mut command = scratch.command();
         command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.start();
@@ -79,19 +79,19 @@ impl Editor {
         }
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let message = self.respond(method, params);
         assert!(message.get("error").is_none(), "{message}");
         message["result"].clone()
     }
 
-    /// Replaces the text; `|` is the cursor, whose position is returned.
-    fn write(&mut self, text: &str) -> Value {
-        let at = text.find('|').unwrap_or(text.len());
+    /// Replaces the text; the last `|` is the cursor, whose position is returned.
+    pub(crate) fn write(&mut self, text: &str) -> Value {
+        let at = text.rfind('|').unwrap_or(text.len());
         let before = &text[..at];
         let line = before.matches('\n').count();
         let column = before.rsplit('\n').next().unwrap().encode_utf16().count();
-        let changes = json!([{"text": text.replacen('|', "", 1)}]);
+        let changes = json!([{"text": format!("{before}{}", text[at..].trim_start_matches('|'))}]);
         let document = json!({"uri": self.uri, "version": 2});
         self.notify(
             "textDocument/didChange",
@@ -100,21 +100,21 @@ impl Editor {
         json!({"line": line, "character": column})
     }
 
-    fn at(&mut self, method: &str, text: &str) -> Value {
+    pub(crate) fn at(&mut self, method: &str, text: &str) -> Value {
         let position = self.write(text);
         let params = json!({"textDocument": {"uri": self.uri}, "position": position});
         self.request(method, params)
     }
 
     /// The labels that are offered at `|`.
-    fn complete(&mut self, text: &str) -> Vec<String> {
+    pub(crate) fn complete(&mut self, text: &str) -> Vec<String> {
         let found = self.at("textDocument/completion", text);
         let items = found["items"].as_array().cloned().unwrap_or_default();
         items.iter().map(|item| item["label"].as_str().unwrap().to_owned()).collect()
     }
 
     /// The problems of the document. Quick fixes are answered after the problems of the text were sent.
-    fn problems(&mut self, text: &str) -> Vec<Value> {
+    pub(crate) fn problems(&mut self, text: &str) -> Vec<Value> {
         let at = self.write(text);
         let (document, range) = (json!({"uri": self.uri}), json!({"start": at, "end": at}));
         let params =
@@ -123,14 +123,14 @@ impl Editor {
         self.problems.get(&self.uri).cloned().unwrap_or_default()
     }
 
-    fn close(mut self) {
+    pub(crate) fn close(mut self) {
         self.request("shutdown", Value::Null);
         self.notify("exit", Value::Null);
         assert!(self.child.wait().unwrap().success());
     }
 }
 
-const HEAD: &str = "schema: kb.playbook/1
+pub(crate) const HEAD: &str = "schema: kb.playbook/1
 id: p
 params:
   - {name: who, required: true}
@@ -138,14 +138,14 @@ steps:
   - {id: build, set: {size: 3}}
 ";
 
-fn project() -> Scratch {
+pub(crate) fn project() -> Scratch {
     let scratch = Scratch::bare();
     scratch.kb(&["init"]).code(0);
     scratch.write(".kb/playbooks/p.yml", HEAD);
     scratch
 }
 
-fn has(found: &[String], labels: &[&str]) {
+pub(crate) fn has(found: &[String], labels: &[&str]) {
     for label in labels {
         assert!(found.iter().any(|own| own == label), "`{label}` is missing in {found:?}");
     }
@@ -167,7 +167,7 @@ fn keys_values_and_names_are_completed_while_the_file_is_incomplete() {
     has(&complete("  - id: a\n    runIf: |"), &["allSucceeded", "anySucceeded"]);
     has(&complete("  - id: a\n    specialist: |"), &["implementer", "researcher"]);
     has(&complete("  - id: a\n    tool: fs:|"), &["fs:write", "shell:exec"]);
-    has(&complete("  - id: a\n    dependsOn: [|"), &["build", "a"]);
+    has(&complete("  - id: a\n    dependsOn: [|"), &["build"]);
     has(
         &complete("  - id: a\n    verify:\n      checks:\n        - |"),
         &["file", "command", "expr"],

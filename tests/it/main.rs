@@ -81,6 +81,7 @@ mod locks;
 mod lost_time;
 mod lsp;
 mod lsp_client;
+mod lsp_words;
 mod mcp;
 mod mcp_asks;
 mod mcp_client;

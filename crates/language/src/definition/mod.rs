@@ -37,7 +37,7 @@ pub use delegate::{DELEGATES, delegate_files, delegate_id};
 pub use file_bytes::FileBytes;
 pub use gate_check::*;
 pub use keys::{
-    DefinitionFile, KeyRule, KeyScope, KeySpec, KeyTable, KeyType, Support, file_schema,
+    DefinitionFile, KeyRule, KeyScope, KeySpec, KeyTable, KeyType, Named, Support, file_schema,
     key_reference,
 };
 pub use kind::*;

@@ -1,7 +1,7 @@
 //! `notify:` of the settings: who is notified of which runs, and how.
 
 use super::keys::KeyType::{Any, Choice, ListOrOne, Map, MapOf, OneOf, Pattern, Text};
-use super::keys::{KeyRule, choice_table, keys};
+use super::keys::{KeyRule, Named, choice_table, keys};
 use super::model::PayloadPath;
 use super::syntax::environment::is_variable;
 use super::syntax::{Decoder, Node};
@@ -95,7 +95,7 @@ keys! {
         /// The address, or a reference to it: `env:NAME` or `file:PATH`.
         url: String = "url" as Pattern("^(https?://|env:|file:).+") => url, required, example("env:HOOK_URL");
         /// Name of a secret of the settings, `env:NAME` or `file:PATH`; it signs the request.
-        secret: Option<String> = "secret" => secret, default("not signed"), example("HOOK");
+        secret: Option<String> = "secret" => secret, default("not signed"), example("HOOK"), names(Named::Secret);
     }
 
     /// A playbook that is run.
@@ -142,7 +142,7 @@ keys! {
         command: Vec<String> = "command", example("[./notify.sh, ops]");
         /// A playbook that is run. A text is short for `{id: TEXT}`.
         playbook: Option<NotifyTarget> = "playbook" as OneOf(const { &[Text, Map(&NOTIFY_PLAYBOOK)] }) => playbook,
-            example("{id: report, payload: {source: data.run}}");
+            example("{id: report, payload: {source: data.run}}"), names(Named::Playbook);
     }
 }
 

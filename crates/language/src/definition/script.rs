@@ -2,7 +2,7 @@
 
 use super::keys::KeyType::{Choice, Constant, Integer, List, Map, MapOf, Number, Text};
 use super::keys::choice_tables::{REPORTED_STATUS, REPORTED_STATUS_NAMES};
-use super::keys::{KeyRule, keys};
+use super::keys::{KeyRule, Named, keys};
 use super::syntax::{Decoder, Node, Unread, Value};
 use crate::expression::{EvalError, Root, Scope, ValueTemplate};
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -44,7 +44,7 @@ keys! {
     /// One tool call.
     pub struct ScriptCall(Debug, Clone): CALL = ("call", "a call") {
         /// Name of the tool.
-        tool: String = "tool", required, example("fs:write");
+        tool: String = "tool", required, example("fs:write"), names(Named::Tool);
         /// Arguments; can contain placeholders over `params`.
         args: ValueTemplate = "args", default("{}"), example("{path: a.txt}");
     }

@@ -16,7 +16,7 @@ const FUEL: u64 = 100_000;
 const MAX_WORK: usize = 64 << 20;
 
 /// The filters of the language.
-pub(super) const FILTERS: &[&str] = &[
+pub const FILTERS: &[&str] = &[
     "abs",
     "attr",
     "batch",
@@ -65,7 +65,7 @@ pub(super) const FILTERS: &[&str] = &[
 ];
 
 /// The tests of the language, as in `x is even`.
-pub(super) const TESTS: &[&str] = &[
+pub const TESTS: &[&str] = &[
     "boolean",
     "defined",
     "divisibleby",

@@ -14,6 +14,7 @@ mod compile;
 mod convert;
 mod engine;
 mod fault;
+mod following;
 mod foreign;
 mod in_scripts;
 mod keys;
@@ -33,6 +34,8 @@ mod source_text;
 mod syntax_error;
 mod template;
 
+pub use engine::{FILTERS, TESTS};
+pub use following::{names_below, outcome_words};
 pub use foreign::{ForeignPlaceholder, foreign_placeholders};
 pub use in_scripts::{ScriptName, ScriptPlaceholder, placeholders_in};
 pub use names::{Names, Origin, Style};

@@ -24,12 +24,15 @@ pub const STEP_FIELDS: &[&str] = &[
     "durationMs",
 ];
 /// The fields of the failure of a step, as in `STEP.error.message`.
-const ERROR_FIELDS: &[&str] =
+pub(super) const ERROR_FIELDS: &[&str] =
     &["code", "message", "help", "kind", "hypothesis", "partial", "suggestedNext"];
-const RUN_FIELDS: &[&str] = &["id", "startedAt", "status", "error", "failed", "rejection"];
+pub(super) const RUN_FIELDS: &[&str] =
+    &["id", "startedAt", "status", "error", "failed", "rejection"];
 /// The fields of the last rejection that sent work back, as in `run.rejection.comment`.
-const REJECTION_FIELDS: &[&str] = &["step", "to", "by", "comment", "count"];
-const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
+pub(super) const REJECTION_FIELDS: &[&str] = &["step", "to", "by", "comment", "count"];
+pub(super) const LOOP_FIELDS: &[&str] = &["iteration", "previous"];
+/// The fields of the pass before, as in `loop.previous.output`.
+pub(super) const PREVIOUS_FIELDS: &[&str] = &["output", "verdict", "reason"];
 
 /// A resolved path.
 #[derive(Debug, Clone)]
@@ -159,7 +162,12 @@ pub(super) fn resolve(
             }
             _ => fields(names, Root::Run, "run", RUN_FIELDS, rest, rest),
         },
-        "loop" => fields(names, Root::Loop, "loop", LOOP_FIELDS, rest, rest),
+        "loop" => match rest {
+            [PathSegment { key: Key::Name(field), .. }, below @ ..] if &**field == "previous" => {
+                fields(names, Root::Loop, "loop.previous", PREVIOUS_FIELDS, rest, below)
+            }
+            _ => fields(names, Root::Loop, "loop", LOOP_FIELDS, rest, rest),
+        },
         _ => bare(names, root, at, rest, in_braces),
     }
 }

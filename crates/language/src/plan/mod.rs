@@ -29,4 +29,6 @@ pub use children::MAX_CHILD_DEPTH;
 pub use confined::{Confined, Facts, ForeignValue, Touched};
 pub use confinement_ahead::{ConfinedAhead, ConfinedStep, ConfinedSteps};
 pub use dag::{Plan, PlanStep};
+pub use output::known_output;
+pub use reads::steps_before;
 pub use step::{Dependency, Dependent, StepIx};

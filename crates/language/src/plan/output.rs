@@ -1,7 +1,8 @@
 //! What is known about the output of a step before it runs.
 
-use super::PlanStep;
 use crate::definition::{OutputForm, Playbook, Schema, Specialist, Step};
+use kb_base::value::Json;
+use serde_json::json;
 use std::sync::Arc;
 
 /// What is known about the output of a step before it runs.
@@ -37,18 +38,28 @@ impl<'a> Output<'a> {
     }
 }
 
-impl PlanStep {
-    /// The keys of the output of the step, or of one of its items, as far as they are known.
-    pub fn output_keys(&self) -> Vec<String> {
-        let (keys, more) =
-            match Output::of(&self.step, self.specialist.as_ref(), self.child_playbook()) {
-                Output::Schema { schema, summary } => (schema.keys(), summary.then_some("summary")),
-                Output::Keys(keys) => (keys, None),
-                Output::Undescribed => (Vec::new(), Some("summary")),
-                Output::Text | Output::Open => (Vec::new(), None),
-            };
-        let more = more.filter(|more| !keys.contains(more));
-        keys.into_iter().chain(more).map(str::to_owned).collect()
+/// A JSON Schema of what is known about the output of a step, or of one of its items, before it runs. `child` is the
+/// playbook of a child run.
+pub fn known_output(
+    step: &Step,
+    specialist: Option<&Arc<Specialist>>,
+    child: Option<&Playbook>,
+) -> Json {
+    let with = |schema: Json, keys: &[&str]| {
+        let mut schema = if schema.is_object() { schema } else { json!({}) };
+        for key in keys {
+            if schema["properties"].get(*key).is_none() {
+                schema["properties"][*key] = json!({});
+            }
+        }
+        schema
+    };
+    match Output::of(step, specialist, child) {
+        Output::Schema { schema, summary: true } => with(schema.json().clone(), &["summary"]),
+        Output::Schema { schema, summary: false } => schema.json().clone(),
+        Output::Keys(keys) => with(json!({}), &keys),
+        Output::Undescribed => with(json!({}), &["summary"]),
+        Output::Text | Output::Open => json!({}),
     }
 }
 

@@ -56,6 +56,12 @@ pub(super) fn of_step(step: &Step) -> Vec<Read<'_>> {
     of_texts(step).reads()
 }
 
+/// The steps that `dependsOn` and references in the condition and the work of a step name: it starts after them.
+pub fn steps_before(step: &Step) -> impl Iterator<Item = &StepId> {
+    let reads = of_step(step).into_iter().filter(|read| read.context.after_work().is_none());
+    step.depends_on.iter().map(|(id, _)| id).chain(reads.map(|read| read.step))
+}
+
 /// All references in the texts of a step.
 pub(super) fn references(step: &Step) -> impl Iterator<Item = &Reference> {
     of_texts(step).found.into_iter().map(|(_, _, reference)| reference)

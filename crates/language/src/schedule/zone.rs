@@ -36,7 +36,7 @@ impl Zone {
         match database.get(name) {
             Ok(tz) if tz.iana_name() == Some(name) => Ok(Zone { name: name.to_owned(), tz }),
             _ => {
-                let known: Vec<String> = database.available().map(|n| n.to_string()).collect();
+                let known = Zone::names();
                 let near = || nearest(name, known.iter().map(String::as_str));
                 let same = known.iter().find(|known| known.eq_ignore_ascii_case(name));
                 // `Berlin` means `Europe/Berlin`.
@@ -51,6 +51,11 @@ impl Zone {
                 Err(ZoneError { message: format!("`{name}` is not a time zone"), help })
             }
         }
+    }
+
+    /// The names of all zones.
+    pub fn names() -> Vec<String> {
+        TimeZoneDatabase::bundled().available().map(|name| name.to_string()).collect()
     }
 
     /// The IANA name, such as `Europe/Berlin`.

@@ -3,7 +3,7 @@
 use super::spec::CheckKind;
 use crate::definition::check::pattern;
 use crate::definition::keys::KeyType::{self, Map, OneOf};
-use crate::definition::keys::{KeySpec, key, keys};
+use crate::definition::keys::{KeySpec, Named, key, keys};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
 
@@ -11,7 +11,7 @@ keys! {
     /// Files that must exist or must not exist.
     pub struct FileCheck(Debug, Clone): FILE = ("file", "a `file` check") {
         /// Path or glob inside the workspace.
-        path: Template = "path" => path, required, example("\"src/**/*.rs\"");
+        path: Template = "path" => path, required, example("\"src/**/*.rs\""), names(Named::File);
         /// Minimum number of matching files.
         min_count: u32 = "minCount", default("1");
         /// A pattern that the matching files contain together.
@@ -51,7 +51,8 @@ impl CheckKind for FileCheck {
         OneOf(const { &[KeyType::Template, Map(&FILE)] }),
         "Files exist, with a path or glob.",
     )
-    .example("\"src/**/*.rs\"")];
+    .example("\"src/**/*.rs\"")
+    .names(Named::File)];
 
     fn decode(node: &Node, _: &Fields<'_>, decoder: &mut Decoder) -> Option<FileCheck> {
         if node.as_text().is_none() {

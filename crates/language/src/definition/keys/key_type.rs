@@ -85,6 +85,33 @@ impl KeyType {
         }
     }
 
+    /// The texts that a value of this type can be, if they are known one by one, also below a list.
+    pub fn known_values(&self) -> Vec<String> {
+        match self {
+            KeyType::Choice(names) => names.iter().map(|name| (*name).to_owned()).collect(),
+            KeyType::Constant(text) => vec![(*text).to_owned()],
+            KeyType::Boolean => vec!["true".to_owned(), "false".to_owned()],
+            KeyType::Pattern(pattern) => alternatives(pattern),
+            KeyType::List(inner) | KeyType::ListOrOne(inner) => inner.known_values(),
+            KeyType::OneOf(types) => types.iter().flat_map(KeyType::known_values).collect(),
+            KeyType::Any
+            | KeyType::Text
+            | KeyType::Scalar
+            | KeyType::Template
+            | KeyType::ScalarTemplate
+            | KeyType::Expression
+            | KeyType::Integer(..)
+            | KeyType::Number(..)
+            | KeyType::Duration
+            | KeyType::Schema
+            | KeyType::Map(_)
+            | KeyType::MapOf(_)
+            | KeyType::AnyMap
+            | KeyType::Steps
+            | KeyType::Forbidden => Vec::new(),
+        }
+    }
+
     /// Calls `visit` for every table that values of this type can contain directly.
     pub(super) fn tables(&self, visit: &mut dyn FnMut(&'static KeyTable)) {
         match self {
@@ -119,6 +146,15 @@ impl KeyTable {
     pub(super) fn anchor(&self) -> String {
         self.name.to_lowercase()
     }
+}
+
+/// The alternatives of `^(one|two|…)$` that are texts and no expressions.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let inner = pattern.strip_prefix("^(").and_then(|rest| rest.strip_suffix(")$"));
+    let parts = inner.into_iter().flat_map(|inner| inner.split('|'));
+    let is_text =
+        |part: &&str| !part.replace(r"\*", "").contains(['[', '(', '.', '+', '*', '?', '^', '$']);
+    parts.filter(is_text).map(|part| part.replace(r"\*", "*")).collect()
 }
 
 fn number(least: f64, most: f64) -> Json {

@@ -22,5 +22,5 @@ pub(in crate::definition) use declare::{higher, keys, sentence, settings};
 pub use file::DefinitionFile;
 pub use json_schema::file_schema;
 pub use reference::key_reference;
-pub use table::{KeyRule, KeyScope, KeySpec, KeyTable, KeyType, Support};
+pub use table::{KeyRule, KeyScope, KeySpec, KeyTable, KeyType, Named, Support};
 pub(in crate::definition) use table::{count, joined, key, table};

@@ -87,6 +87,33 @@ pub enum KeyScope {
     Work,
 }
 
+/// What the value of a key names. An editor offers such names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named {
+    /// Nothing: the type says what the value is.
+    Nothing,
+    /// Files of the project, by path or glob.
+    File,
+    /// A folder of the project.
+    Folder,
+    /// A playbook, by id.
+    Playbook,
+    /// A provider of models.
+    Provider,
+    /// A secret of the settings.
+    Secret,
+    /// A specialist, by id.
+    Specialist,
+    /// A step of the same file.
+    Step,
+    /// Another step of the same file, which starts before this one.
+    EarlierStep,
+    /// A time zone, by its IANA name.
+    TimeZone,
+    /// A tool, by its name such as `fs:write`.
+    Tool,
+}
+
 /// One key of a definition file: its names, its type and what the reference says about it.
 #[derive(Debug, Clone, Copy)]
 pub struct KeySpec {
@@ -102,6 +129,8 @@ pub struct KeySpec {
     pub support: Support,
     /// What it decides, if it is a key of a step.
     pub scope: KeyScope,
+    /// What its value names.
+    pub names: Named,
     /// Kinds of steps that have this key; empty: all.
     pub only: &'static [&'static str],
     /// One sentence that describes the key.
@@ -123,6 +152,7 @@ pub(in crate::definition) const fn key(
         default: "",
         support: Support::Full,
         scope: KeyScope::Work,
+        names: Named::Nothing,
         only: &[],
         about,
         example: "",
@@ -170,6 +200,10 @@ impl KeySpec {
 
     pub(in crate::definition) const fn only(self, only: &'static [&'static str]) -> KeySpec {
         KeySpec { only, ..self }
+    }
+
+    pub(in crate::definition) const fn names(self, names: Named) -> KeySpec {
+        KeySpec { names, ..self }
     }
 
     pub(in crate::definition) const fn scope(self, scope: KeyScope) -> KeySpec {

@@ -3,7 +3,7 @@
 use super::execution::{Ask, Execution, OnReject, OnTimeout, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{self, Integer, Map, OneOf};
-use crate::definition::keys::{KeySpec, key, keys};
+use crate::definition::keys::{KeySpec, Named, key, keys};
 use crate::definition::model::Located;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, Template};
@@ -26,7 +26,7 @@ keys! {
     /// What follows a rejection.
     struct Rejection(): ON_REJECT = ("onReject", "`onReject`") {
         /// Id of an earlier step, which starts again with all steps between it and this one.
-        step: Located<String> = "retry", required, example("draft");
+        step: Located<String> = "retry", required, example("draft"), names(Named::EarlierStep);
         /// How often the work goes back; then a rejection fails the step.
         max: u32 = "max" as Integer(1, 1000), default("3");
     }

@@ -3,7 +3,7 @@
 use super::execution::{Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{Any, MapOf, Scalar, Text};
-use crate::definition::keys::{KeySpec, key, keys};
+use crate::definition::keys::{KeySpec, Named, key, keys};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::{Reference, ValueTemplate};
 use kb_base::diagnostic::{Code, Diagnostic, Span};
@@ -47,7 +47,9 @@ keys! {
 
 impl StepType for Box<PlaybookStep> {
     const KEYS: &'static [KeySpec] =
-        &[key("playbook", Text, "Id of a playbook that runs as a child run.").example("deploy")];
+        &[key("playbook", Text, "Id of a playbook that runs as a child run.")
+            .names(Named::Playbook)
+            .example("deploy")];
     const OWN_KEYS: &'static [KeySpec] = OwnKeys::KEYS;
     const RULES: KindRules = KindRules {
         unused_input: Some("pass values in `with:`"),

@@ -3,7 +3,7 @@
 use super::execution::{Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::keys::KeyType::{ListOrOne, Text};
-use crate::definition::keys::{KeySpec, key, keys};
+use crate::definition::keys::{KeySpec, Named, key, keys};
 use crate::definition::model::Located;
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets, Unread};
 use crate::expression::{Reference, Template};
@@ -69,7 +69,7 @@ keys! {
         /// The same as `task`.
         prompt: Option<Template> = "prompt" => prompt, only(KINDS), example("Review {{file}}");
         /// Path of a file that contains the task; it has no placeholders.
-        task_file: Option<TaskText> = "taskFile" as Text => task_file, only(KINDS), example("tasks/implement.md");
+        task_file: Option<TaskText> = "taskFile" as Text => task_file, only(KINDS), example("tasks/implement.md"), names(Named::File);
         /// Capability of the specialist: its task and schemas are used. Without `specialist`, it is that of the only specialist that has it.
         capability: Option<Located<String>> = "capability", only(KINDS), example("write_article");
         /// Required text keys of the output; short for `output.schema`.
@@ -92,7 +92,9 @@ const UNRESOLVED: &str = "unresolved";
 
 impl StepType for Box<SpecialistStep> {
     const KEYS: &'static [KeySpec] = &[
-        key("specialist", Text, "Id of the specialist that does the task.").example("implementer"),
+        key("specialist", Text, "Id of the specialist that does the task.")
+            .names(Named::Specialist)
+            .example("implementer"),
         key(
             "agent",
             Text,

@@ -3,7 +3,7 @@
 use super::execution::{Effects, Execution, OutputForm};
 use super::spec::{KindRules, StepType};
 use crate::definition::check::tool_input;
-use crate::definition::keys::{KeySpec, KeyType, key};
+use crate::definition::keys::{KeySpec, KeyType, Named, key};
 use crate::definition::syntax::{Decoder, Fields, Node, Secrets};
 use crate::expression::Reference;
 use crate::toolspec::{ToolMatch, ToolSpec, built_in};
@@ -20,6 +20,7 @@ pub struct ToolStep {
 impl StepType for Box<ToolStep> {
     const KEYS: &'static [KeySpec] =
         &[key("tool", KeyType::Text, "Name of the tool to call; its arguments are in `input`.")
+            .names(Named::Tool)
             .example("fs:write")];
     const OWN_KEYS: &'static [KeySpec] = &[];
     const RULES: KindRules = KindRules {

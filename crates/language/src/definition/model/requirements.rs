@@ -2,7 +2,7 @@
 
 use crate::definition::keys::KeyType::{Choice, ListOrOne, Text};
 use crate::definition::keys::choice_tables::{GIT_STATE, GIT_STATE_NAMES};
-use crate::definition::keys::keys;
+use crate::definition::keys::{Named, keys};
 use crate::definition::syntax::{Decoder, Node};
 use kb_base::diagnostic::Span;
 
@@ -12,7 +12,7 @@ keys! {
         /// Programs that are in `PATH`.
         tools: Vec<(String, Span)> = "tools" as ListOrOne(&Text) => names, example("[git, cargo]");
         /// Paths or globs of project files; each matches a file.
-        files: Vec<(String, Span)> = "files" as ListOrOne(&Text) => names, example("[Cargo.toml]");
+        files: Vec<(String, Span)> = "files" as ListOrOne(&Text) => names, example("[Cargo.toml]"), names(Named::File);
         /// Environment variables that are set and not empty.
         env: Vec<(String, Span)> = "env" as ListOrOne(&Text) => names, example("[DEPLOY_TARGET]");
         /// `clean`: the project is a git work tree without changes.

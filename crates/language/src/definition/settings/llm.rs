@@ -1,7 +1,7 @@
 //! `llm`: models and prices.
 
 use crate::definition::keys::KeyType::{self, Integer, Map, MapOf, Number, Pattern};
-use crate::definition::keys::{keys, settings};
+use crate::definition::keys::{Named, keys, settings};
 use crate::definition::model::{ContextProfile, Reasoning};
 use crate::definition::notify::is_url;
 use crate::definition::syntax::environment::is_variable;
@@ -47,7 +47,7 @@ keys! {
     /// The model of one tier.
     pub struct TierSettings(Debug, Clone, PartialEq, Default): TIER = ("tier", "a tier") {
         /// `anthropic`, `openai`, `gemini`, `ollama`, `openai-compatible`, …; optional with an `endpoint`.
-        provider: Option<String> = "provider", example("anthropic");
+        provider: Option<String> = "provider", example("anthropic"), names(Named::Provider);
         /// Name of the model, as the provider spells it.
         model: String = "model", required, example("qwen3");
         /// Base URL.

@@ -1,7 +1,7 @@
 //! `secrets`: where the value of each secret is stored.
 
 use crate::definition::keys::KeyType::{self, Map, OneOf, Pattern};
-use crate::definition::keys::{KeyRule, keys};
+use crate::definition::keys::{KeyRule, Named, keys};
 use crate::definition::syntax::environment::is_variable;
 use crate::definition::syntax::{Decoder, Node};
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -28,7 +28,7 @@ keys! {
         /// Name of an environment variable.
         env: Option<String> = "env", example("GITHUB_TOKEN");
         /// Path of a file.
-        file: Option<String> = "file", example(".token");
+        file: Option<String> = "file", example(".token"), names(Named::File);
         /// Program and arguments that print the value.
         command: Option<Vec<String>> = "command", example("[pass, show, github]");
     }

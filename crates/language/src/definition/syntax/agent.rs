@@ -8,7 +8,7 @@ use super::specialist_parts::{AgentLoop, Display, capabilities};
 use super::tool_security::{add_rules, specialist_security};
 use super::{Decoder, Node, Unread};
 use crate::definition::keys::KeyType::{AnyMap, Integer, List, Map, OneOf, Scalar, Text};
-use crate::definition::keys::keys;
+use crate::definition::keys::{Named, keys};
 use crate::definition::model::{ContextProfile, NetworkAccess, Specialist};
 use crate::definition::settings::{ToolRules, tool_rules};
 use kb_base::value::{Digest, SpecialistId};
@@ -37,7 +37,7 @@ keys! {
         brain: Option<BrainKeys> = "brain", example("{model: gpt-4o}");
         /// Allow-list of tools.
         tools: AgentTools = "tools" as OneOf(const { &[Text, List(&Text), Map(&AGENT_TOOLS)] }) => tools,
-            default("no tools"), example("[fs:read]");
+            default("no tools"), example("[fs:read]"), names(Named::Tool);
         /// Network of its commands and of the commands that check its work: a private loopback interface, none, or that of this machine.
         network: NetworkAccess = "network", default("loopback");
         /// What the specialist can do. A step calls an entry that is a map by its name (`capability`).

@@ -5,7 +5,7 @@ use crate::definition::check::{name_form, pattern};
 use crate::definition::keys::KeyType::{
     self, Any, AnyMap, Integer, List, ListOrOne, MapOf, OneOf, Text,
 };
-use crate::definition::keys::{KeyRule, keys};
+use crate::definition::keys::{KeyRule, Named, keys};
 use crate::definition::model::{ForEach, ItemSource, Matrix, OnItemError};
 use crate::expression::{Template, ValueTemplate};
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -20,9 +20,9 @@ keys! {
             example("\"{{plan.output.files}}\"");
         /// Globs of project files; one that starts with `!` excludes.
         files: Option<ItemSource> = "files" as ListOrOne(&KeyType::Template) => files,
-            example("[\"src/**/*.rs\", \"!src/generated/**\"]");
+            example("[\"src/**/*.rs\", \"!src/generated/**\"]"), names(Named::File);
         /// A project file; each line that is not blank is an item.
-        lines: Option<Template> = "lines", example("hosts.txt");
+        lines: Option<Template> = "lines", example("hosts.txt"), names(Named::File);
         /// Name of the item in templates.
         _name: Unread = "as" as Text, default("item"), example("file");
     }

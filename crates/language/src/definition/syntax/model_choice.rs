@@ -2,7 +2,7 @@
 
 use super::{Decoder, Node};
 use crate::definition::keys::KeyType::{Integer, ListOrOne, Map, Number, OneOf, Text};
-use crate::definition::keys::{choice, keys};
+use crate::definition::keys::{Named, choice, keys};
 use crate::definition::model::{ModelChoice, Reasoning, Specialist};
 use kb_base::diagnostic::{Code, Diagnostic};
 use kb_base::value::Tier;
@@ -42,7 +42,7 @@ keys! {
         /// Model to use if the first one is not available.
         fallback: Option<String> = "fallback" as OneOf(const { &[Text, Map(&FALLBACK)] }) => fallback, example("gpt-4o-mini");
         /// Provider that has to serve the model. A call is refused if another one does. Providers are configured in the settings under `llm.tiers`, or by API keys.
-        provider: Option<String> = "provider", example("ollama");
+        provider: Option<String> = "provider", example("ollama"), names(Named::Provider);
     }
 
     /// The fallback model.

@@ -12,7 +12,7 @@ use crate::definition::check::{dependencies, duplicates, name_clash, name_form, 
 use crate::definition::keys::KeyType::{
     self, Any, Choice, Constant, List, Map, MapOf, OneOf, Pattern, Scalar, ScalarTemplate,
 };
-use crate::definition::keys::{choice, choice_table, keys};
+use crate::definition::keys::{Named, choice, choice_table, keys};
 use crate::definition::model::concurrency::concurrency;
 use crate::definition::model::{
     Budget, Concurrency, DefinitionForm, Limits, MergePolicy, Order, Param, Playbook, Requirements,
@@ -90,7 +90,7 @@ keys! {
         /// Triggers that start a run without a person.
         _on: Unread = "on" as Map(&TRIGGERS), example("{schedule: \"0 6 * * *\"}");
         /// File with responses that are used in place of a model, for demonstrations; relative to the project root.
-        script: Option<String> = "script", example(".kb/scripts/demo.yml");
+        script: Option<String> = "script", example(".kb/scripts/demo.yml"), names(Named::File);
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Decoder, Fields, Node, Secrets, Unread};
 use crate::definition::keys::KeyType::{
     AnyMap, Constant, Expression as Condition, List, Map, OneOf, Pattern, Scalar, Text,
 };
-use crate::definition::keys::keys;
+use crate::definition::keys::{Named, keys};
 use crate::definition::model::{NetworkAccess, Plugin, Probe};
 use crate::definition::schema::Schema;
 use crate::expression::{Expression, ValueTemplate};
@@ -99,7 +99,7 @@ keys! {
         /// Name of the probe in messages.
         id: Option<String> = "id", default("the tool"), example("reachable");
         /// The tool to call: one that reads files, or a request with GET or HEAD.
-        tool: ToolName = "tool" as Text => probe_tool, required, example("fs:exists");
+        tool: ToolName = "tool" as Text => probe_tool, required, example("fs:exists"), names(Named::Tool);
         /// Its arguments; placeholders read `input` and `output` of the call.
         _input: Unread = "input" as AnyMap, example("{url: \"{{output.url}}\"}");
         /// The same as `input`, in the spelling of manifests.

@@ -2,7 +2,7 @@
 
 use super::{Decoder, Node};
 use crate::definition::keys::KeyType::Integer;
-use crate::definition::keys::keys;
+use crate::definition::keys::{Named, keys};
 use crate::definition::model::duration_policy::{OUTCOMES, RETRY};
 use crate::definition::model::{
     Delays, Located, RecoveryAction, RecoveryKind, RecoveryRule, RetryPolicy, Timeout,
@@ -21,7 +21,7 @@ keys! {
         /// How often the rule applies.
         max: Option<u32> = "max" as Integer(0, 1000), default("1; 1000 for `askUser`"), example("2");
         /// Id of the specialist for `switchSpecialist`.
-        to: Option<Located<String>> = "to", example("senior");
+        to: Option<Located<String>> = "to", example("senior"), names(Named::Specialist);
     } with {
         /// How long it waits before the attempt.
         delays: Delays,

@@ -14,7 +14,7 @@ use super::{Decoder, Fields, KeyValue, Node, Unread};
 use crate::definition::keys::KeyType::{
     self, Boolean, Choice, Constant, Integer, List, Map, OneOf, Scalar, Text,
 };
-use crate::definition::keys::{choice, choice_table, keys};
+use crate::definition::keys::{Named, choice, choice_table, keys};
 use crate::definition::kind::profile_path;
 use crate::definition::model::{ContextProfile, Example, NetworkAccess, Specialist};
 use crate::definition::settings::{GlobalLimits, SECURITY};
@@ -67,7 +67,7 @@ keys! {
         /// Gives an attempt phases: understand, plan, execute, critique, finish.
         agent_loop: Option<AgentLoop> = "agentLoop", example("{maxIterations: 3}");
         /// Allow-list of tools; globs such as `fs:*` are allowed.
-        _tools: Unread = "tools" as AllowList::TYPE, default("no tools"), example("[fs:read, \"fs:*\"]");
+        _tools: Unread = "tools" as AllowList::TYPE, default("no tools"), example("[fs:read, \"fs:*\"]"), names(Named::Tool);
         /// Network of its commands and of the commands that check its work: a private loopback interface, none, or that of this machine.
         network: NetworkAccess = "network", default("loopback");
         /// Rules for the prompt.

@@ -13,7 +13,9 @@ use crate::definition::keys::KeyType::Integer;
 use crate::definition::keys::KeyType::{
     Boolean, Duration, Forbidden, List, ListOrOne, Map, MapOf, OneOf, Pattern, ScalarTemplate, Text,
 };
-use crate::definition::keys::{KeyRule, KeyScope, KeySpec, KeyTable, choice, key, keys, table};
+use crate::definition::keys::{
+    KeyRule, KeyScope, KeySpec, KeyTable, Named, choice, key, keys, table,
+};
 use crate::definition::kind;
 use crate::definition::model::{
     Budget, Cache, EvidenceMode, Loop, MergePolicy, OnError, RetryPolicy, RunIf, StepSandbox,
@@ -75,7 +77,7 @@ keys! {
         name: Option<String> = "name", scope(KeyScope::Name), example("Run the tests");
         /// Steps that must have ended before this one starts.
         depends_on: Box<[(StepId, Span)]> = "dependsOn" as ListOrOne(&Text) => depends_on, scope(KeyScope::Attempts),
-            example("[build, lint]");
+            example("[build, lint]"), names(Named::EarlierStep);
         /// The step is skipped if this expression is false.
         condition: Option<Expression> = "condition" => condition, example("\"{{test.output.failed}} > 0\"");
         /// Join: which statuses of the dependencies let the step run.
@@ -102,7 +104,7 @@ keys! {
         /// Environment variables of its processes.
         _env: Unread = "env" as MapOf(&ScalarTemplate), example("{NAME: \"{{name}}\"}");
         /// Working directory, relative to the project root.
-        cwd: Option<Template> = "cwd", default("."), example("packages/app");
+        cwd: Option<Template> = "cwd", default("."), example("packages/app"), names(Named::Folder);
         /// Locks that the step holds while it runs.
         locks: Vec<String> = "locks" => locks, example("[database]");
         /// The files of the step: those of the project, with the `workspace` lock (`exclusive`) or without it (`shared`), or those of a git worktree or a copy.

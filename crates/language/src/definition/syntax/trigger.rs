@@ -8,7 +8,7 @@ use super::trigger_values::{
 use super::{Decoder, Fields, Node, Unread};
 use crate::definition::check::pattern;
 use crate::definition::keys::KeyType::{ListOrOne, Map, OneOf, Pattern, Text};
-use crate::definition::keys::{KeySpec, choice, keys};
+use crate::definition::keys::{KeySpec, Named, choice, keys};
 use crate::definition::model::trigger::SIGNATURE;
 use crate::definition::model::{
     FileTrigger, HeaderSignature, Located, NamedForm, Param, ParamType, PayloadPath, RunEnd,
@@ -26,11 +26,11 @@ keys! {
         /// HTTP requests that start a run.
         _webhook: Unread = "webhook" as ListOrOne(const { &Map(&WEBHOOK) }), example("{secret: GITHUB_HOOK, form: github}");
         /// New and changed files that start a run.
-        _file: Unread = "file" as ListOrOne(const { &OneOf(const { &[Text, Map(&FILE)] }) }), example("\"inbox/*.csv\"");
+        _file: Unread = "file" as ListOrOne(const { &OneOf(const { &[Text, Map(&FILE)] }) }), example("\"inbox/*.csv\""), names(Named::File);
         /// Messages of other runs that start a run.
         _message: Unread = "message" as ListOrOne(const { &OneOf(const { &[Text, Map(&MESSAGE)] }) }), example("orders");
         /// Ends of other runs that start a run.
-        _run: Unread = "run" as ListOrOne(const { &OneOf(const { &[Text, Map(&RUN)] }) }), example("build");
+        _run: Unread = "run" as ListOrOne(const { &OneOf(const { &[Text, Map(&RUN)] }) }), example("build"), names(Named::Playbook);
     }
 
     /// Signed HTTP requests to `/hooks/PATH` of `kb serve`.
@@ -41,13 +41,13 @@ keys! {
         form: WebhookForm = "form" as OneOf(const { &[choice::<NamedForm>(), Map(&SIGNATURE)] }) => form,
             default("standard"), example("slack");
         /// Names of secrets of the settings that sign requests; two while one replaces the other.
-        secrets: Vec<String> = "secret" as ListOrOne(&Text) => secrets, required, example("GITHUB_HOOK");
+        secrets: Vec<String> = "secret" as ListOrOne(&Text) => secrets, required, example("GITHUB_HOOK"), names(Named::Secret);
     }
 
     /// Files. A text is short for `{paths: TEXT}`.
     struct FileKeys(): FILE = ("fileTrigger", "`file`", also CommonKeys::KEYS, also OF_FILES) {
         /// Globs of paths relative to the project root.
-        paths: TriggerSource = "paths" as ListOrOne(&Text) => paths, required, example("\"inbox/*.csv\"");
+        paths: TriggerSource = "paths" as ListOrOne(&Text) => paths, required, example("\"inbox/*.csv\""), names(Named::File);
     }
 
     /// Messages of a topic. A text is short for `{topic: TEXT}`.
@@ -59,7 +59,7 @@ keys! {
     /// Ends of runs of another playbook. A text is short for `{playbook: TEXT}`.
     struct RunKeys(): RUN = ("runTrigger", "`run`", also CommonKeys::KEYS, also OF_RUNS) {
         /// Id of the playbook whose runs count.
-        playbook: Located<DefinitionId> = "playbook" as Text => playbook, required, example("build");
+        playbook: Located<DefinitionId> = "playbook" as Text => playbook, required, example("build"), names(Named::Playbook);
         /// Which ends count.
         statuses: Option<Vec<RunEnd>> = "status", default("succeeded");
     }

@@ -3,7 +3,7 @@
 use super::trigger_values::{CommonKeys, overlap_key, payload_key};
 use super::{Decoder, Fields, Node, Unread};
 use crate::definition::keys::KeyType::{Integer, ListOrOne, Text};
-use crate::definition::keys::{KeySpec, KeyType, keys};
+use crate::definition::keys::{KeySpec, KeyType, Named, keys};
 use crate::definition::model::TriggerSource;
 use crate::schedule::{
     Bounds, CatchUp, Cron, Keep, Policy, Schedule, Times, Zone, date, local_end, local_start,
@@ -28,7 +28,7 @@ keys! {
         /// Dates without a start.
         _except: Unread = "except" as ListOrOne(&Text), default("none"), example("[2027-12-25, 2027-12-26]");
         /// Time zone, by its IANA name.
-        _zone: Unread = "zone" as Text, default("UTC"), example("Europe/Berlin");
+        _zone: Unread = "zone" as Text, default("UTC"), example("Europe/Berlin"), names(Named::TimeZone);
         /// What follows from times that passed while `kb serve` did not run.
         catch_up: Option<CatchUpKeys> = "catchUp", example("{window: 6h}");
         /// Maximum delay of a start; the delay of each time is fixed.

@@ -4,7 +4,7 @@ use super::doubles::{REPLY, Stub, TestReply, ToolStub, replies, stubbed_tools, s
 use super::expectations::Expectations;
 use super::fault::{FAULT, Fault, faults};
 use crate::definition::keys::KeyType::{Constant, Integer, List, Map, MapOf, OneOf, Scalar, Text};
-use crate::definition::keys::{KeySpec, keys};
+use crate::definition::keys::{KeySpec, Named, keys};
 use crate::definition::model::{Located, LocatedMap};
 use crate::definition::script::{TURN, script_steps};
 use crate::definition::syntax::{Decoder, Fields, Node, Unread};
@@ -40,7 +40,7 @@ keys! {
         /// The expected result.
         expect: Expectations = "expect", default("{status: succeeded}");
         /// Id of the playbook or workflow.
-        playbook: Located<String> = "playbook", example("release-notes");
+        playbook: Located<String> = "playbook", example("release-notes"), names(Named::Playbook);
         /// Parameters of the run.
         params: JsonMap = "params", default("{}"), example("{since: v1.0}");
         /// Files of the new project, by path.
@@ -53,7 +53,7 @@ keys! {
         env: Vec<(String, String)> = "env" as MapOf(&Scalar) => env, default("{}"), example("{CI: \"1\"}");
         /// Responses in place of the model: the path of a script, relative to the test file, or the `steps` of one.
         script: Option<TestScript> = "script" as OneOf(const { &[Text, MapOf(const { &List(const { &Map(&TURN) }) })] }) => script,
-            example("{implement: [{output: {summary: done}}]}");
+            example("{implement: [{output: {summary: done}}]}"), names(Named::File);
         /// Results in place of the execution of steps, by step, item or [name of attempts](../../testing.md#names-of-attempts). A list has one result for each attempt; the last one repeats.
         stubs: LocatedMap<Vec<Stub>> = "stubs" => stubs, default("{}"),
             example("{deploy: {output: {url: \"https://example.com\"}}}");
@@ -67,7 +67,7 @@ keys! {
         answers: LocatedMap<TestReply> = "answers" as MapOf(const { &OneOf(const { &[Scalar, Map(&REPLY)] }) }) => replies,
             default("{}"), example("{ship: approve, name: {answer: Anna}}");
         /// Step after whose end the run is stopped and resumed; the same as a fault with `kill`.
-        interrupt_after: Option<Located<String>> = "interruptAfter", example("build");
+        interrupt_after: Option<Located<String>> = "interruptAfter", example("build"), names(Named::Step);
         /// Maximum number of steps that run in parallel.
         max_parallel: Option<u32> = "maxParallel" as Integer(1, 1024);
         /// Time limit of the test.

@@ -2,7 +2,7 @@
 
 use super::parts::{require_one, tool_name};
 use crate::definition::keys::KeyType::Integer;
-use crate::definition::keys::{KeyRule, keys};
+use crate::definition::keys::{KeyRule, Named, keys};
 use crate::definition::model::Located;
 use crate::definition::syntax::{Decoder, Node};
 use kb_base::diagnostic::{Code, Diagnostic};
@@ -78,7 +78,7 @@ keys! {
         /// The model submits its output without the tool calls before it.
         lie: Option<bool> = "lie";
         /// One call of this tool fails.
-        tool: Option<Located<String>> = "tool", example("\"fs:write\"");
+        tool: Option<Located<String>> = "tool", example("\"fs:write\""), names(Named::Tool);
         /// Message of the failed tool call.
         error: String = "error", default("injected fault"), example("disk quota exceeded");
         /// Which call of the tool in the attempt fails.
