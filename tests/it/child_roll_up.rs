@@ -69,6 +69,9 @@ fn strict_counts_the_gates_of_child_runs_also_of_a_kept_one() {
     let end = retried.events().pop().unwrap();
     assert_eq!((&end["type"], &end["unproven"]), (&json!("run:end"), &json!(1)));
     assert_eq!(scratch.json(&["run", "show", "@last:parent", "--json"])["unproven"], 1);
+    let listed = scratch.json(&["run", "list", "--playbook", "parent", "--json"]);
+    assert_eq!(listed[0]["unproven"], 1);
+    scratch.kb(&["run", "list", "--playbook", "parent"]).code(0).says(&["succeeded, 1 unproven"]);
     let strict = scratch.kb(&["playbook", "run", "parent", "--strict"]).code(1);
     strict.says(&[
         "succeeded, 1 unproven",

@@ -71,7 +71,9 @@ pub(super) fn run(args: Args, environment: &Environment, terminal: &mut Terminal
             Some(parent) => format!("{} (child of {})", run.definition, parent.run),
             None => run.definition.clone(),
         };
-        table.row([run.run.as_str(), run.status.as_str(), &definition, &started, &took, &steps]);
+        let unproven = run.unproven.map(|count| format!(", {count} unproven")).unwrap_or_default();
+        let status = format!("{}{unproven}", run.status.as_str());
+        table.row([run.run.as_str(), &status, &definition, &started, &took, &steps]);
     }
     terminal.out(&table.text())?;
     match (runs.is_empty(), is_filtered) {
