@@ -84,6 +84,14 @@ impl<'t> Attending<'t> {
         self.done.extend(step);
     }
 
+    /// Whether the run only waits for persons, and no question is asked here.
+    pub(super) fn has_left_all(&self, counts: &RunCounts, summary: &RunSummary) -> bool {
+        let is_left = |step: &String| self.done.contains(step) || !self.is_interactive;
+        !self.is_asking()
+            && counts.only_waits_for(|step| summary.waiting.contains_key(step))
+            && summary.waiting.keys().all(is_left)
+    }
+
     /// Asks a question that became open, or says what the run waits for, once nothing else runs.
     pub(super) fn tick(
         &mut self,
@@ -111,7 +119,7 @@ impl<'t> Attending<'t> {
             let (step, question, run) = (plain(step), plain(question), &self.run);
             renderer.note(&format!(
                 "the run waits only for a person: {step}: {question}; Ctrl-C leaves it, `kb run resume {run}` \
-                 continues it; a reply with `--no-run` returns at once"
+                 continues it; a reply from another terminal reaches it here"
             ));
         }
     }

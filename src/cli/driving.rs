@@ -3,6 +3,7 @@
 use super::ask_in_place::{InPlace, ask_in_place, conclude_elsewhere};
 use super::attending::Attending;
 use super::exit::{CliError, CliResult, Exit, exit_of};
+use super::leaving::Leaving;
 use super::render::next::next_command;
 use super::render::table::plain;
 use super::render::{Display, OutputMode, Renderer, RunCounts, RunSummary, renderer, summary};
@@ -36,6 +37,9 @@ pub(super) struct DisplayArgs {
     /// Whether the run is a part of a command that continues after it: no summary of one that succeeded.
     #[arg(skip)]
     pub(super) is_part: bool,
+    /// Whether the command leaves the run when it only waits for persons, also if that has a timeout.
+    #[arg(skip)]
+    leaves_questions: bool,
 }
 
 impl DisplayArgs {
@@ -45,6 +49,11 @@ impl DisplayArgs {
             (_, true) => Display::Quiet,
             _ => Display::Auto { output: self.output },
         }
+    }
+
+    /// As these, for a command that leaves the run when it only waits for persons.
+    pub(super) fn leaving_questions(self) -> DisplayArgs {
+        DisplayArgs { leaves_questions: true, ..self }
     }
 
     /// Whether questions are asked on this terminal: neither with `--json` nor with `--quiet`.
@@ -144,6 +153,7 @@ async fn drive_once(
     let mut attending = Attending::new(context.clone(), &run, is_interactive, terminal);
     let (sender, mut events) = event_channel();
     let (orders, commands) = unbounded_channel();
+    let mut leaving = display.leaves_questions.then(|| Leaving::new(orders.clone()));
     let mut signals = Signals::listen(orders)?;
     let mut driving = tokio::spawn(prepared.drive(Some(sender), commands));
     let mut ticks = tokio::time::interval(TICK);
@@ -173,6 +183,9 @@ async fn drive_once(
             _ = ticks.tick() => {
                 show.tick();
                 attending.tick(&show.counts, &show.summary, &mut *show.renderer);
+                if let Some(leaving) = &mut leaving {
+                    leaving.tick(attending.has_left_all(&show.counts, &show.summary));
+                }
             }
         }
     };
@@ -194,14 +207,16 @@ async fn drive_once(
     // It reads all definitions of the run again, and only a retry is worth that.
     let is_done = left.status == RunStatus::Succeeded;
     show.summary.has_changed = !is_done && service::has_changed(&context, &run);
-    Ok(Ended { left, summary: show.summary, signalled: signals.exit(), strict })
+    let has_left = leaving.is_some_and(|leaving| leaving.has_left());
+    let signalled = signals.exit().or(has_left.then_some(Exit::Waiting));
+    Ok(Ended { left, summary: show.summary, signalled, strict })
 }
 
 /// A run that this process no longer drives.
 struct Ended {
     left: Summary,
     summary: RunSummary,
-    /// The exit code of the signal that stopped the run.
+    /// The exit code of the signal that stopped the run, or of leaving a run that waits.
     signalled: Option<Exit>,
     /// Whether a step that succeeded although its gate did not pass fails the command.
     strict: bool,

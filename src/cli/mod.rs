@@ -29,6 +29,7 @@ mod hidden_input;
 mod index;
 mod init;
 mod learn;
+mod leaving;
 mod logging;
 mod lsp;
 mod man;

@@ -169,13 +169,38 @@ fn without_a_terminal_a_run_that_waits_only_for_a_person_says_so_at_once() {
         "  - {id: first, ask: \"Which?\"}\n  - {id: ok, dependsOn: [first], approve: {message: \"Go?\", timeout: 2s, onTimeout: approve}}\n",
     );
     scratch.kb(&["playbook", "run", "p"]).code(3);
-    let said = scratch.kb(&["run", "answer", "@last", "first", "x"]).code(0);
+    scratch.kb(&["run", "answer", "@last", "first", "x", "--no-run"]).code(0);
+    let said = scratch.kb(&["run", "resume", "@last"]).code(0);
     let run = scratch.last_run();
     said.says(&[
         "the run waits only for a person: ok: Go?",
         &format!("Ctrl-C leaves it, `kb run resume {run}` continues it"),
-        "`--no-run`",
+        "a reply from another terminal reaches it here",
     ]);
+}
+
+#[test]
+fn a_reply_returns_when_the_run_only_waits_for_a_person_again() {
+    let scratch = project(
+        "  - {id: first, ask: {question: \"Which?\", timeout: 1h, default: a}}\n  - {id: pause, dependsOn: [first], wait: 500ms}\n  - {id: ok, dependsOn: [pause], approve: {message: \"Go?\", timeout: 24h, onTimeout: reject}}\n  - {id: then, dependsOn: [ok], run: touch done}\n",
+    );
+    let mut child = scratch.command();
+    let mut child = child.args(["playbook", "run", "p", "--json"]).stdout(Stdio::piped()).start();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("\"ask:opened\"")), "the question waits");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The timer of `pause` is no person: the command waits for it, and then it does not wait for a day.
+    let said = scratch.kb(&["run", "answer", "@last", "first", "b"]).code(3);
+    let run = scratch.last_run();
+    said.says(&["Go?", &format!("kb run resume {run}")]);
+    let open = scratch.json(&["run", "show", "@last", "--json"]);
+    assert_eq!(
+        (&open["steps"][1]["status"], &open["steps"][2]["status"]),
+        (&json!("succeeded"), &json!("waiting"))
+    );
+    scratch.kb(&["run", "approve", "@last", "ok"]).code(0);
+    assert!(scratch.root().join("done").exists());
 }
 
 #[test]

@@ -68,6 +68,11 @@ impl RunCounts {
         self.running.is_empty() && !self.waiting.is_empty()
     }
 
+    /// Whether no step runs, at least one waits, and all that wait are of a kind.
+    pub(in crate::cli) fn only_waits_for(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.only_waits() && self.waiting.iter().all(|step| is(step))
+    }
+
     /// Such as `7/20 done · 2 running · 1 failed`.
     pub(super) fn text(&self) -> String {
         let total = self.steps + self.expanded.values().sum::<usize>() - self.expanded.len();

@@ -9,7 +9,7 @@ use kb_service::service::runs::Decision;
 /// Answer a question of a run
 ///
 /// The answer is checked against the options or the schema of the question. If a process drives the
-/// run, the answer is delivered to it; otherwise the run continues here.
+/// run, the answer is delivered to it; otherwise the run continues here until it ends or waits for a person.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last

@@ -10,7 +10,7 @@ use kb_service::service::{self, Environment, Seen};
 /// Approve a step that waits for a person
 ///
 /// On a terminal, it shows the changes of the run first, and asks. If a process drives the run, the approval
-/// is delivered to it; otherwise the run continues here.
+/// is delivered to it; otherwise the run continues here until it ends or waits for a person.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last

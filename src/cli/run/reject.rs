@@ -8,7 +8,8 @@ use kb_service::service::runs::Decision;
 
 /// Reject a step that waits for an approval or an answer; the step fails
 ///
-/// If a process drives the run, the rejection is delivered to it; otherwise the run continues here.
+/// If a process drives the run, the rejection is delivered to it; otherwise the run continues here until it ends or waits
+/// for a person.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Run id, a unique prefix of it, or @last

@@ -1,4 +1,5 @@
-//! The shared part of `answer`, `approve` and `reject`: delivers a reply or continues the run with it.
+//! The shared part of `answer`, `approve` and `reject`: delivers a reply or continues the run with it, until the run ends
+//! or only waits for persons again.
 
 use crate::cli::driving::{DisplayArgs, drive};
 use crate::cli::exit::{CliResult, Exit};
@@ -26,6 +27,7 @@ pub(super) fn deliver(
     DeliveryArgs { no_run, display }: DeliveryArgs,
     (environment, terminal): (&Environment, &mut Terminal),
 ) -> CliResult {
+    let display = display.leaving_questions();
     let context = ProjectContext::find(environment)?;
     let request = ReplyRequest { step, decision, comment, by: environment.user(), about, seen };
     if no_run {
