@@ -35,7 +35,9 @@ use super::sourced_files::SourcedFiles;
 use super::statement_check::{refuted_path, stated_queries, statement_finding};
 use super::suites;
 use super::support::{Record, name_queries};
+use super::test_checks::printed_by_checks;
 use super::test_claim::TestClaim;
+use super::test_numbers::TestNumbers;
 use super::unread::Partition;
 use super::unrecorded_command::script_queries;
 use crate::evidence::{CheckDetail, Confidence, Invocation, Purpose, Verdict};
@@ -77,7 +79,7 @@ impl ParsedGate {
         } else {
             SourcedFiles::queries(&gate.trace, &gate.root)
         };
-        let claims_tests = claims.passed_tests().next().is_some();
+        let claims_tests = claims.claims_tests();
         let suites = claims_tests.then(suites::queries);
         let edited = claims_tests.then(|| LaterEdits::queries(&gate.trace));
         let edited = edited.into_iter().chain(suites).flatten();
@@ -202,7 +204,7 @@ impl ParsedGate {
             tools: &gate.tools,
             claimed: claims.files.iter().map(|claim| claim.path.as_str()).collect(),
             coverage: &coverage,
-            claims_tests: claims.passed_tests().next().is_some(),
+            claims_tests: claims.claims_tests(),
         };
         let stated = statement_finding(&claims.statements, &claims.open_statements, &record);
         let stated = stated.map(|finding| named("statements", finding));
@@ -323,6 +325,9 @@ impl Executed<'_> {
         let tests = claims.tests.iter();
         let tests =
             tests.map(|claim| detail(format!("claim tests {}", claim.name()), self.test(*claim)));
+        let numbers = claims.numbers.iter();
+        let numbers = numbers
+            .map(|numbers| detail("claim numbers of tests".to_owned(), self.numbers(*numbers)));
         let calls = claims.calls.iter().map(|claim| {
             detail(
                 format!("claim call {}", claim.tool),
@@ -338,7 +343,19 @@ impl Executed<'_> {
         ];
         let lists = lists.into_iter().flatten();
         let lists = lists.map(|finding| finding.into_detail("lists".to_owned(), None));
-        commands.chain(tests).chain(calls).chain(lists).collect()
+        commands.chain(tests).chain(numbers).chain(calls).chain(lists).collect()
+    }
+
+    /// The verdict over numbers of tests. A result that they say without a word for tests is doubt at most.
+    fn numbers(&self, numbers: TestNumbers) -> (Finding, Json) {
+        let Executed { gate, runs, facts, .. } = self;
+        let edits = LaterEdits::new(&gate.trace, facts.observations, &gate.root);
+        let checked = printed_by_checks(gate, facts);
+        let found = numbers.check(runs, facts.test_commands, &edits, &checked);
+        match numbers.result().filter(|_| found.0.verdict == Verdict::Passed) {
+            Some(result) => self.test(TestClaim { understood: false, ..result }),
+            None => found,
+        }
     }
 
     /// The verdict over a result of tests: by the record, a repeated run or a check that ran the tests.

@@ -7,7 +7,8 @@
 //! again. Statements of a model are never proof, and a check that cannot decide is `inconclusive`.
 //!
 //! `check/` has one file per kind of check. Claims are in one file per kind as well: `claim_check` for
-//! files, `command_claim` for commands, `test_claim` for test results, `call_claim` for tool calls. `statement/` is the one
+//! files, `command_claim` for commands, `test_claim` for test results, `test_numbers` for
+//! numbers of tests alone, `call_claim` for tool calls. `statement/` is the one
 //! reader of sentences and other keys, and `support` compares what they say with the record. `reading` and `unread` find what
 //! no check read: a gate that leaves something of its output unread does not pass. `shell/` decides what the exit code of a
 //! script proves.
@@ -78,6 +79,7 @@ mod support_runs;
 mod test_checks;
 mod test_claim;
 mod test_doubt;
+mod test_numbers;
 mod test_proof;
 mod tool_tier;
 mod unclear_claim;

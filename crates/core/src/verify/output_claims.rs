@@ -12,6 +12,7 @@ use super::rerun::Rerun;
 use super::runner::TestCommands;
 use super::statement::{self, Statement};
 use super::test_claim::{self, TestClaim, test_claims};
+use super::test_numbers::{TestNumbers, bare_keys, test_numbers};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 
@@ -26,6 +27,8 @@ pub(super) struct OutputClaims {
     /// The same by the list that has them.
     pub(super) command_lists: Vec<Vec<CommandClaim>>,
     pub(super) tests: Vec<TestClaim>,
+    /// Numbers of tests without a result beside them.
+    pub(super) numbers: Vec<TestNumbers>,
     pub(super) calls: Vec<CallClaim>,
     /// What sentences and other keys say.
     pub(super) statements: Vec<Statement>,
@@ -58,8 +61,10 @@ impl OutputClaims {
                 || command_claim::is_read(key) && !value.is_number()
                 || test_claim::is_read(key, value)
         };
-        let statements = statement::statements(&gate.output, &is_read);
-        let open_statements = match without(&gate.output, &gate.excused) {
+        let bare = bare_keys(&gate.output, &gate.trace);
+        let other = without(&gate.output, &bare);
+        let statements = statement::statements(other.as_ref().unwrap_or(&gate.output), &is_read);
+        let open_statements = match without(&gate.output, &[&gate.excused[..], &bare].concat()) {
             Some(rest) => statement::statements(&rest, &is_read),
             None => statements.clone(),
         };
@@ -81,11 +86,13 @@ impl OutputClaims {
         stated.dedup();
         stated.truncate(STATED);
         let calls = call_claims(&gate.output);
+        let numbers = test_numbers(&gate.output, &gate.trace);
         OutputClaims {
             files,
             commands,
             command_lists,
             tests,
+            numbers,
             calls,
             statements,
             open_statements,
@@ -97,6 +104,12 @@ impl OutputClaims {
     /// Whether nothing is claimed about what was executed.
     pub(super) fn none_executed(&self) -> bool {
         self.commands.is_empty() && self.tests.is_empty() && self.calls.is_empty()
+    }
+
+    /// Whether a result of tests is claimed, by a word for tests or by numbers alone.
+    pub(super) fn claims_tests(&self) -> bool {
+        let says_result = |numbers: &TestNumbers| numbers.result().is_some();
+        self.passed_tests().next().is_some() || self.numbers.iter().any(says_result)
     }
 
     pub(super) fn passed_tests(&self) -> impl Iterator<Item = &TestClaim> {

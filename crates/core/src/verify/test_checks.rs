@@ -38,6 +38,11 @@ fn observed<'g>(
     Some((run, run.process.as_ref().and_then(|process| process.tests)))
 }
 
+/// The numbers of tests that command checks of the gate printed.
+pub(super) fn printed_by_checks(gate: &Gate, facts: &Facts<'_>) -> Vec<TestCounts> {
+    check_runs(gate, facts).filter_map(|check| check.counts).collect()
+}
+
 /// A command check that the author calls tests, with `tests` or in `testCommands`, that ended with 0 and printed no numbers.
 fn uncounted(gate: &Gate, facts: &Facts<'_>) -> Option<String> {
     gate.criteria.iter().filter_map(Criterion::command).find_map(|command| {

@@ -8,7 +8,7 @@ use super::{call_claim, claim};
 use kb_base::value::{Json, JsonMap};
 
 /// Words of keys about the result of tests. A key with another word is about something else.
-const WORDS: [&str; 28] = [
+const WORDS: [&str; 31] = [
     "test",
     "tests",
     "testing",
@@ -37,15 +37,46 @@ const WORDS: [&str; 28] = [
     "ran",
     "total",
     "count",
+    "num",
+    "number",
+    "executed",
 ];
 const TESTS: &[&str] = &["test", "tests", "testing", "testsuite"];
 const PASSED: &[&str] = &["passed", "passing", "pass"];
 const FAILED: &[&str] = &["failed", "failing", "fail", "failures"];
-const TOTAL: &[&str] = &["total", "count", "run", "ran", "of"];
-/// Those of them that are no results of a run: `test_total: passed` is about a test with this name.
-const NUMBERS: &[&str] = &["total", "count", "of"];
+const TOTAL: &[&str] = &["total", "count", "num", "of"];
+const RAN: &[&str] = &["run", "ran", "executed"];
+/// Words that are no results of a run: `test_total: passed` is about a test with this name.
+const NUMBERS: &[&str] = &["total", "count", "num", "number", "of", "executed"];
 /// Words of keys about a part of the tests.
-const PARTS: &[&str] = &["unit", "integration"];
+pub(super) const PARTS: &[&str] = &["unit", "integration"];
+
+/// What a number below a key counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    Passed,
+    Failed,
+    /// All tests, as a word of the key says: `testCount`, `numTests`.
+    Total,
+    /// All tests that ran.
+    Ran,
+    /// Tests, without a word for which ones: `tests: 12`.
+    Unsaid,
+}
+
+impl Counted {
+    /// By the words of a key; `None` if one of them is not about the result of tests.
+    pub(super) fn of(words: &[String]) -> Option<Counted> {
+        let is_known = words.iter().all(|word| WORDS.contains(&word.as_str()));
+        is_known.then(|| match () {
+            () if has(words, FAILED) => Counted::Failed,
+            () if has(words, PASSED) => Counted::Passed,
+            () if has(words, RAN) => Counted::Ran,
+            () if has(words, TOTAL) => Counted::Total,
+            () => Counted::Unsaid,
+        })
+    }
+}
 
 /// Whether a key states the result of tests, so that it is read here.
 pub(super) fn is_read(key: &str, value: &Json) -> bool {
@@ -109,13 +140,13 @@ fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim
 
 /// What the keys above a value say.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+pub(super) struct Place {
     /// Its claims are about a part of the tests, such as a package.
-    part: bool,
+    pub(super) part: bool,
     /// A key is about tests.
-    tests: bool,
+    pub(super) tests: bool,
     /// A key below that one can name something else than tests.
-    unclear: bool,
+    pub(super) unclear: bool,
 }
 
 impl Place {
@@ -125,7 +156,7 @@ impl Place {
     }
 
     /// The place of what is below a key.
-    fn below(self, key: &str) -> Place {
+    pub(super) fn below(self, key: &str) -> Place {
         let own = words(key);
         let tests = is_about_tests(&own);
         let is_plain = own.iter().all(|word| WORDS.contains(&word.as_str())) && !has(&own, PARTS);
@@ -150,8 +181,7 @@ fn in_keys(value: &Json, place: Place, depth: usize, add: &mut dyn FnMut(TestCla
                 let add = &mut |claim: TestClaim| {
                     add(TestClaim { integration: claim.integration || integration, ..claim });
                 };
-                let plan = means(&own.concat(), Meaning::OtherKey);
-                if plan || call_claim::is_read(key) || claim::has_entries(key) {
+                if is_of_others(key) {
                     continue;
                 }
                 let below = place.below(key);
@@ -172,6 +202,12 @@ fn in_keys(value: &Json, place: Place, depth: usize, add: &mut dyn FnMut(TestCla
     }
 }
 
+/// Whether what is below a key is a plan, or is read elsewhere.
+pub(super) fn is_of_others(key: &str) -> bool {
+    let plan = means(&words(key).concat(), Meaning::OtherKey);
+    plan || call_claim::is_read(key) || claim::has_entries(key)
+}
+
 fn claim_of(key: &str, value: &Json) -> Option<TestClaim> {
     let words = words(key);
     if !is_about_tests(&words) {
@@ -181,7 +217,7 @@ fn claim_of(key: &str, value: &Json) -> Option<TestClaim> {
     match value {
         Json::Bool(true) if negative => None,
         // That tests ran is no result.
-        Json::Bool(_) if has(&words, TOTAL) && !has(&words, PASSED) => None,
+        Json::Bool(_) if matches!(Counted::of(&words), Some(Counted::Total | Counted::Ran)) => None,
         Json::Bool(false) if negative => Some(TestClaim::of_result(true)),
         _ if negative => None,
         Json::String(_) if has(&words, NUMBERS) => None,
@@ -192,11 +228,11 @@ fn claim_of(key: &str, value: &Json) -> Option<TestClaim> {
     }
 }
 
-fn is_about_tests(words: &[String]) -> bool {
+pub(super) fn is_about_tests(words: &[String]) -> bool {
     has(words, TESTS) && words.iter().all(|word| WORDS.contains(&word.as_str()))
 }
 
-fn has(words: &[String], known: &[&str]) -> bool {
+pub(super) fn has(words: &[String], known: &[&str]) -> bool {
     words.iter().any(|word| known.contains(&word.as_str()))
 }
 
@@ -211,7 +247,7 @@ fn named_result(value: &Json) -> Option<TestClaim> {
 }
 
 /// A number, also one in a text, such as `"12"`.
-fn number(value: &Json) -> Option<u64> {
+pub(super) fn number(value: &Json) -> Option<u64> {
     let plain = |text: &&str| !text.starts_with(['0', '+']) || *text == "0";
     value.as_u64().or_else(|| value.as_str().filter(plain)?.parse().ok())
 }
@@ -238,17 +274,19 @@ impl TestClaim {
 
     /// The claim of an object: `testsPassed: 5, testsFailed: 0`, or `passed: 5` below a key about tests.
     fn of_fields(fields: &JsonMap, below_tests: bool) -> Option<TestClaim> {
-        let own = |known: &[&str]| -> Vec<&Json> {
+        let is_own = |words: &[String]| below_tests || has(words, TESTS);
+        let own = |fits: &dyn Fn(&[String], Counted) -> bool| -> Vec<&Json> {
             let fits = |key: &str| {
                 let words = words(key);
-                let is_own = below_tests && words.iter().all(|word| WORDS.contains(&word.as_str()));
-                has(&words, known) && (is_own || is_about_tests(&words))
+                is_own(&words) && Counted::of(&words).is_some_and(|counted| fits(&words, counted))
             };
             fields.iter().filter(|(key, _)| fits(key)).map(|(_, value)| value).collect()
         };
-        let numbers =
-            |known: &[&str]| -> Vec<u64> { own(known).into_iter().filter_map(number).collect() };
-        let [passed, failed, total] = [PASSED, FAILED, TOTAL].map(numbers);
+        let numbers = |kinds: &[Counted]| -> Vec<u64> {
+            own(&|_, counted| kinds.contains(&counted)).into_iter().filter_map(number).collect()
+        };
+        let (passed, failed) = (numbers(&[Counted::Passed]), numbers(&[Counted::Failed]));
+        let total = numbers(&[Counted::Total, Counted::Ran]);
         // Numbers that differ can be about different tests, and one of them can be wrong; so can the sum of groups.
         let agree = |all: &Vec<u64>| all.windows(2).all(|pair| pair[0] == pair[1]);
         let is_other = |(key, value): (&String, &Json)| {
@@ -258,7 +296,8 @@ impl TestClaim {
         let agree = agree(&passed) && agree(&failed) && agree(&total);
         let agree = agree && !fields.iter().any(is_other);
         let (passed, failed) = (passed.first().copied(), failed.first().copied());
-        let status = own(&["status", "result", "success", "outcome", "ok"]).into_iter();
+        const STATUS: &[&str] = &["status", "result", "success", "outcome", "ok"];
+        let status = own(&|words, _| has(words, STATUS)).into_iter();
         let mut status = status.filter(|_| below_tests).filter_map(TestClaim::of);
         let stated = status.next().map(|claim| claim.passed);
         // No test ran, or only the number of failed ones is said.

@@ -12,6 +12,7 @@ use super::listed_commands::once;
 use super::reading::Reading;
 use super::statement::{Sentence, TestClaim, Token, is_function_word, names_code, tokens};
 use super::test_claim::keyed_test_claims;
+use super::test_numbers::{TestNumbers, test_numbers};
 use crate::evidence::{CheckDetail, Verdict};
 use kb_base::value::Json;
 use serde_json::json;
@@ -126,6 +127,7 @@ struct Typed {
     files: Vec<Claim>,
     commands: Vec<CommandClaim>,
     tests: Vec<TestClaim>,
+    numbers: Vec<TestNumbers>,
     calls: Vec<CallClaim>,
     lists: usize,
 }
@@ -274,6 +276,7 @@ fn claimed(output: &Json, gate: &Gate, writes: bool) -> Typed {
         files: files.into_iter().filter(|claim| !claim.noted && claim.below.is_none()).collect(),
         commands: once(&command_lists(output, |_| false)),
         tests: keyed_test_claims(output).into_iter().filter(|claim| claim.understood).collect(),
+        numbers: test_numbers(output, &gate.trace),
         calls: call_claims(output),
     }
 }
@@ -286,6 +289,7 @@ impl Typed {
                 .commands
                 .iter()
                 .all(|claim| self.commands.iter().any(|own| own.is_same(claim)))
+            && others.numbers.iter().all(|own| self.numbers.contains(own))
             && others.calls.iter().all(|claim| self.calls.contains(claim))
             && others.tests.iter().all(|claim| self.tests.iter().any(|own| own.says(*claim)))
     }

@@ -139,3 +139,61 @@ fn a_wrong_number_of_tests_is_refuted_below_every_key() {
         doubted(&step, &report(other));
     }
 }
+
+#[test]
+fn a_number_of_tests_alone_is_one_that_a_run_printed() {
+    let ran = Step::fixed().test(6, 0);
+    let with = |more: serde_json::Value| {
+        let mut report = json!({"modified": ["src/calc.py"]});
+        report.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        report
+    };
+    for (claimed, actual) in [
+        (json!({"testResult": {"count": 12}}), json!({"testResult": {"count": 6}})),
+        (json!({"tests": {"total": 12}}), json!({"tests": {"total": 6}})),
+        (
+            json!({"tests": {"status": "passed", "total": 12}}),
+            json!({"tests": {"status": "passed", "total": 6}}),
+        ),
+        (json!({"numTests": 12}), json!({"numTests": 6})),
+        (json!({"numberOfTests": 12}), json!({"numberOfTests": "6"})),
+        (json!({"testsExecuted": 12}), json!({"tests_run": 6})),
+        (json!({"numPassedTests": 12}), json!({"numPassedTests": 6, "numTotalTests": 6})),
+    ] {
+        check(
+            &ran,
+            &[
+                (with(claimed.clone()), Failed, "claimed numbers of tests differ"),
+                (with(actual), Passed, ""),
+            ],
+        );
+        assert_ne!(Step::fixed().verdict(&with(claimed)).0, Passed);
+    }
+    // Of several runs, of a run before an edit and of tests that the step wrote the number can be right.
+    let edited = ran.clone().edit("src/calc.py", "a + b", "b + a");
+    doubted(&Step::fixed().test(12, 0).test(6, 0), &with(json!({"numTests": 12})));
+    doubted(&edited, &with(json!({"testsRun": 7})));
+    let wrote = Step::fixed().write("tests/test_new.py", "x = 1\n").test(6, 0);
+    doubted(&wrote, &with(json!({"created": ["tests/test_new.py"], "testCount": 1})));
+    // Without a word for tests the number can be one of something else.
+    for bare in [
+        json!({"passed": 12}),
+        json!({"passed": 12, "failed": 0}),
+        json!({"total": 12}),
+        json!({"tests": 12}),
+        json!({"testResult": "passed", "passed": 12}),
+    ] {
+        doubted(&ran, &with(bare));
+    }
+    for bare in [
+        json!({"passed": 6, "failed": 0, "total": 6}),
+        json!({"passed": 6}),
+        json!({"total": 6}),
+        json!({"tests": 6}),
+    ] {
+        check(&ran, &[(with(bare), Passed, "")]);
+    }
+    // A number of passed tests also says that they pass.
+    doubted(&edited, &with(json!({"passed": 6})));
+    doubted(&Step::fixed().test(4, 2), &with(json!({"passed": 6})));
+}
