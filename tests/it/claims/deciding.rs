@@ -213,3 +213,28 @@ fn a_claim_without_a_run_names_the_numbers_of_the_tests_that_the_gate_ran() {
     assert_eq!(verdict, "inconclusive", "{reason}");
     assert!(reason.contains("printed no numbers of tests"), "{reason}");
 }
+
+#[test]
+fn a_script_that_a_rework_writes_again_is_changed_by_the_step_still() {
+    let verdicts = |task: &str| -> Vec<String> {
+        let scratch = project(&json!({"command": ["sh", "tests/work_test.sh"]}));
+        let playbook = scratch.read("playbooks/p.yml");
+        let reworked = playbook.replace("\"onFailed\":\"fail\"", "\"maxReworks\":1");
+        let reworked = reworked.replace("Work.", task);
+        assert!(reworked.contains("maxReworks"), "{reworked}");
+        scratch.write("playbooks/p.yml", &reworked);
+        let calls = [write("tests/work_test.sh", "true\n")];
+        let output = json!({"summary": "Done.", "modified": ["tests/work_test.sh"]});
+        let turns = json!([{"calls": calls}, {"output": output}]);
+        let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
+        scratch.write("script.json", &script.to_string());
+        let run = scratch.kb(&["playbook", "run", "p", "--script", "script.json", "--json"]);
+        scratch.kb(&["run", "verify", "@last"]).code(0);
+        let events = run.events().into_iter();
+        let gates = events.filter(|event| event["type"] == "verification:complete");
+        gates.map(|event| event["verdict"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(verdicts("Make work.txt right."), ["failed", "failed"]);
+    // A test that the task asks for can be the work.
+    assert_eq!(verdicts("Write its tests."), ["inconclusive"]);
+}

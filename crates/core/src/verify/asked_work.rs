@@ -3,6 +3,7 @@
 use super::names::is_relative;
 use super::normalized_path::normalized;
 use super::observation::{Observation, ObservationQuery, Observations};
+use super::runner::is_test_file;
 use super::statement::{Meaning, Sentence, means};
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,16 @@ pub struct AskedWork {
     /// Whether the task names a file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     names_file: bool,
+    /// Files that are the objects of its orders to make something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    made: Vec<String>,
+    /// Whether it asks for tests: `Write its tests`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tests: bool,
 }
+
+/// Words behind which a sentence says how, why or for what something is to be made.
+const BEHIND: &str = "so such that which until for with from in of by using like as and und bis für mit dass aus wie чтобы для с и";
 
 impl AskedWork {
     /// What a rendered task asks for.
@@ -42,16 +52,26 @@ impl AskedWork {
         };
         let files = sentences.iter().filter(begins_with_make).flat_map(named).take(FILES);
         let order = sentences.iter().find(|sentence| orders_change(sentence));
+        let objects = sentences.iter().filter(begins_with_make).map(|own| object_of(&own.text));
+        let objects: Vec<Sentence> = objects.map(|text| Sentence::whole(&text)).collect();
         AskedWork {
             files: files.collect(),
             order: order.map(|sentence| sentence.text.trim().chars().take(SHOWN).collect()),
             names_file: sentences.iter().any(|sentence| !named(sentence).is_empty()),
+            made: objects.iter().flat_map(named).take(FILES).collect(),
+            tests: objects.iter().any(|object| object.has(Meaning::Tests)),
         }
+    }
+
+    /// Whether it asks to make a file: by its name, or as one of the tests that are to be written.
+    pub(super) fn asks_for(&self, path: &str) -> bool {
+        let is_path = |own: &String| own.trim_start_matches("./") == path;
+        self.made.iter().any(is_path) || self.tests && is_test_file(path)
     }
 
     /// Whether it asks for no change of which it is known.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.order.is_none()
+        self.files.is_empty() && self.order.is_none() && self.made.is_empty() && !self.tests
     }
 
     /// The sentence that asks for a change of files. Without a file in the task it can ask for something else, such as a
@@ -75,6 +95,15 @@ impl AskedWork {
             found.state.is_none() && found.impossible.is_none()
         })
     }
+}
+
+/// The beginning of an order: what is to be made.
+fn object_of(text: &str) -> String {
+    let goes_on = |word: &&str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        !BEHIND.split(' ').any(|known| known == bare)
+    };
+    text.split_whitespace().take_while(goes_on).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a sentence asks for a change: a verb at its beginning or after `and`, without a condition. What is to be made, such
@@ -103,6 +132,24 @@ fn orders_change(sentence: &Sentence) -> bool {
 #[cfg(test)]
 mod tests {
     use super::AskedWork;
+
+    #[test]
+    fn a_task_asks_for_the_files_that_are_the_object_of_its_order() {
+        for (task, path, expected) in [
+            ("Write its tests.", "test/calc.test.sh", true),
+            ("Add unit tests for calc.", "test/calc.test.sh", true),
+            ("Create check.sh with a check of calc.", "check.sh", true),
+            ("Напиши тесты для calc.", "test/calc.test.sh", true),
+            ("Write its tests.", "check.sh", false),
+            ("Write calc so that the tests pass.", "test/calc.test.sh", false),
+            ("Create calc.py so that check.sh passes.", "check.sh", false),
+            ("Implement add and run the tests.", "test/calc.test.sh", false),
+            ("Fix the failing tests.", "test/calc.test.sh", false),
+            ("Run check.sh.", "check.sh", false),
+        ] {
+            assert_eq!(AskedWork::of(task).asks_for(path), expected, "{task}");
+        }
+    }
 
     #[test]
     fn a_task_asks_for_a_change_with_a_verb_and_without_a_condition() {

@@ -4,6 +4,7 @@
 //! A change of such a file leaves open whether the work is right or the command says so by itself. Whether it refutes a
 //! check is for the check to say: [`Decided::is_frozen`].
 
+use super::asked_work::AskedWork;
 use super::ignored_files::{IgnoredChange, is_at};
 use super::manifest::{self, Effect};
 use super::named_commands::{executes_query, is_in_file};
@@ -28,6 +29,8 @@ pub(super) struct Deciding<'a> {
     pub(super) observations: &'a Observations,
     /// Globs of files that the step may change.
     pub(super) allowed: &'a [String],
+    /// What the task asks to make, so that it can be the work.
+    pub(super) asked: &'a AskedWork,
     /// Whether the command ran without the caches of compiled Python of the project.
     pub(super) fresh_caches: bool,
 }
@@ -62,8 +65,8 @@ impl Deciding<'_> {
         let counts = |path: &&str| !allowed.iter().any(|glob| glob.covers(path, true));
         let installed = installed(self.argv, self.changes, self.observations);
         let recorded = self.changes.changed().filter(counts).filter_map(|path| {
-            let is_frozen =
-                self.decides(path, &installed)? && self.changes.history(path).is_by_tool_call();
+            let is_settled = self.decides(path, &installed)? && !self.asked.asks_for(path);
+            let is_frozen = is_settled && self.changes.history(path).is_by_tool_call();
             Some(Decided::by(path, is_frozen))
         });
         let known = ignored_changes(self.observations);

@@ -238,7 +238,7 @@ impl ParsedGate {
     ) -> Facts<'f> {
         let ParsedGate { gate, known, .. } = self;
         let (output, trace) = (&gate.output, &gate.trace);
-        Facts { output, changes, observations, trace, test_commands: known }
+        Facts { output, changes, observations, trace, test_commands: known, asked: &gate.asked }
     }
 
     /// The confidence if no check warns. Observed checks are strong, checks of the output alone are weak.

@@ -243,7 +243,7 @@ impl<'a> History<'a> {
         let wanted: Vec<&str> =
             text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let mut known = true;
-        for (_, change) in self.0.iter().filter(|(_, change)| !change.same_content) {
+        for change in self.of_content() {
             let Some(diff) = &change.diff else {
                 known &= change.before.is_none();
                 continue;
@@ -305,9 +305,9 @@ impl<'a> History<'a> {
     /// The lines in which the content differs from the one before the step; `None` if a text is not
     /// known.
     pub(super) fn changed_lines(&self) -> Option<ChangedLines> {
-        let changes = self.0.iter().filter(|(_, change)| !change.same_content);
-        let diffs: Option<Vec<&str>> = changes
-            .map(|(_, change)| match (&change.diff, &change.before, &change.after) {
+        let diffs: Option<Vec<&str>> = self
+            .of_content()
+            .map(|change| match (&change.diff, &change.before, &change.after) {
                 (Some(diff), ..) => Some(diff.as_str()),
                 // A file that is empty before and after has no diff.
                 (None, before, after) => {
@@ -321,8 +321,17 @@ impl<'a> History<'a> {
 
     /// The differences of the content, in order; `None` if one is not recorded.
     pub(super) fn diffs(&self) -> Option<Vec<&'a str>> {
-        let changes = self.0.iter().filter(|(_, change)| !change.same_content);
-        changes.map(|(_, change)| change.diff.as_deref()).collect()
+        self.of_content().map(|change| change.diff.as_deref()).collect()
+    }
+
+    /// The changes of the content, in order. Writing the same content again is none.
+    fn of_content(&self) -> impl Iterator<Item = &'a Change> {
+        let digest = |state: &Option<FileState>| state.as_ref().and_then(|state| state.sha256);
+        let is_rewritten = move |change: &Change| {
+            let (before, after) = (digest(&change.before), digest(&change.after));
+            change.same_content || before.is_some() && before == after
+        };
+        self.0.iter().map(|(_, change)| *change).filter(move |change| !is_rewritten(change))
     }
 
     /// Whether the permission bits before and after differ.

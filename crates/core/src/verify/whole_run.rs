@@ -1,6 +1,7 @@
 //! Whether a recorded run of a test command ran all tests of the project: at the root of the step, without a selection,
 //! with known numbers, and not decided by files that the step changed.
 
+use super::asked_work::AskedWork;
 use super::command_text::{is_question, moves_files, records};
 use super::deciding::Deciding;
 use super::finding::Finding;
@@ -21,12 +22,15 @@ pub(super) fn doubt(
     let reason = partial(run, used, test, edits.root)
         .or_else(|| {
             let changes = RecordedChanges::of(edits.trace, false);
+            // Whether it can be the work does not matter: it is doubt either way.
+            let asked = AskedWork::default();
             let deciding = Deciding {
                 argv: &used.argv,
                 test: Some(test),
                 changes: &changes,
                 observations: edits.observations,
                 allowed: &[],
+                asked: &asked,
                 fresh_caches: false,
             };
             Some(deciding.changed()?.reason)

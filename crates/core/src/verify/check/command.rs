@@ -173,6 +173,7 @@ impl CommandCriterion {
                 changes: facts.changes,
                 observations: facts.observations,
                 allowed: &self.may_change,
+                asked: facts.asked,
                 fresh_caches: true,
             };
             deciding.changed()

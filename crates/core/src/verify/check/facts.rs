@@ -1,5 +1,6 @@
 //! What checks are evaluated against.
 
+use super::super::asked_work::AskedWork;
 use super::super::finding::Finding;
 use super::super::observation::{Observation, ObservationQuery, Observations};
 use super::super::recorded_changes::RecordedChanges;
@@ -14,6 +15,8 @@ pub(in crate::verify) struct Facts<'a> {
     pub(in crate::verify) observations: &'a Observations,
     pub(in crate::verify) trace: &'a [Invocation],
     pub(in crate::verify) test_commands: &'a TestCommands,
+    /// What the task asks to be changed.
+    pub(in crate::verify) asked: &'a AskedWork,
 }
 
 /// A verdict with the evidence for programs.
