@@ -6,6 +6,7 @@ use super::tables::{Slot, slot};
 use kb_base::value::Json;
 use kb_language::definition::Named;
 use kb_language::schedule::Zone;
+use kb_service::service::provider_names;
 use std::path::{Component, Path};
 
 /// Maximum number of files that are offered.
@@ -56,7 +57,9 @@ fn named(context: &Context<'_>, slot: Slot, typed: &str) -> Vec<Name> {
             let all = Zone::names();
             own(&mut all.iter().map(|name| (name.as_str(), "time zone")), kind::VALUE)
         }
-        Named::Provider => Vec::new(),
+        Named::Provider => {
+            own(&mut provider_names().into_iter().map(|name| (name, "provider")), kind::VALUE)
+        }
         Named::Step => steps(context, |_| true),
         Named::EarlierStep => {
             let step = names::sibling(context.text, context.offset, &names::ID).unwrap_or_default();

@@ -40,6 +40,7 @@ mod displays;
 mod do_bench;
 mod docs;
 mod documents_run;
+mod early_hints;
 mod embeddings;
 mod engine;
 mod evidence;

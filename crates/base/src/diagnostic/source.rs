@@ -53,6 +53,12 @@ impl Sources {
         SourceId(self.0.len() as u32 - 1)
     }
 
+    /// The source with a path.
+    pub fn find(&self, path: &str) -> Option<SourceId> {
+        let found = self.0.iter().position(|source| &*source.path == path);
+        found.map(|at| SourceId(at as u32))
+    }
+
     /// The source of an id that [`Sources::add`] returned; panics for any other id.
     pub fn get(&self, id: SourceId) -> &Source {
         &self.0[id.0 as usize]

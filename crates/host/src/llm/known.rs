@@ -146,3 +146,13 @@ pub(super) fn names() -> String {
     let names: Vec<String> = KNOWN.iter().map(|known| format!("`{}`", known.name)).collect();
     names.join(", ")
 }
+
+/// The names of the built-in providers.
+pub fn provider_names() -> Vec<&'static str> {
+    KNOWN.iter().map(|known| known.name).collect()
+}
+
+/// Whether a provider with that name, or with one of its common names, is built in.
+pub fn is_provider(name: &str) -> bool {
+    by_name(name).is_some()
+}

@@ -24,6 +24,7 @@ pub use adapter::GenaiProvider;
 pub use agent_event::AgentEvent;
 pub use faulty::{CallFault, FaultyModel};
 pub use fit::Fit;
+pub use known::{is_provider, provider_names};
 pub use limits::ModelLimits;
 pub use local::{LocalServer, local_servers, servers_at};
 pub use prices::{Prices, cost};

@@ -67,6 +67,13 @@ pub(super) fn references(step: &Step) -> impl Iterator<Item = &Reference> {
     of_texts(step).found.into_iter().map(|(_, _, reference)| reference)
 }
 
+/// The references in the work of a step, each with the number of its text.
+pub(super) fn of_work(step: &Step) -> Vec<(u32, &Reference)> {
+    let found = of_texts(step).found.into_iter();
+    let found = found.filter(|(context, ..)| *context == ReadContext::Work);
+    found.map(|(_, text, reference)| (text, reference)).collect()
+}
+
 /// The references whose values can be part of the output of a step, of its verdict or of its error: all but those of
 /// its condition.
 pub(super) fn of_output(step: &Step) -> Vec<&Reference> {

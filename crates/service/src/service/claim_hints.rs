@@ -48,3 +48,16 @@ fn position(key: &str, of_id: Span, sources: &Sources) -> Span {
     let found = text.rmatch_indices(key).map(|(at, _)| at).find(|at| is_key(*at));
     found.map_or(of_id, |at| Span { start: at as u32, end: (at + key.len()) as u32, ..of_id })
 }
+
+/// Where a value stands after its key in a file; the given place if it is not found.
+pub(super) fn position_after(key: &str, value: &str, file: Span, sources: &Sources) -> Span {
+    let text = &sources.get(file.source).text;
+    let is_value = |at: usize| {
+        let before = text[..at].trim_end_matches(['"', '\'']).trim_end();
+        before
+            .strip_suffix(':')
+            .is_some_and(|rest| rest.trim_end_matches(['"', '\'']).ends_with(key))
+    };
+    let found = text.match_indices(value).map(|(at, _)| at).find(|at| is_value(*at));
+    found.map_or(file, |at| Span { start: at as u32, end: (at + value.len()) as u32, ..file })
+}

@@ -19,6 +19,7 @@ mod digests;
 mod doctor;
 mod doctor_embeddings;
 mod doctor_triggers;
+mod early_hints;
 mod environment;
 mod error;
 mod evaluation;
@@ -101,6 +102,7 @@ pub use kb_engine::inspect::{
     RunFilter, SessionView, StepDiff,
 };
 pub use kb_engine::journal::JournalError;
+pub use kb_host::llm::provider_names;
 pub use kb_import::{Effect as ImportEffect, Format as ImportFormat};
 pub use kb_language::expression::Strength;
 pub use kb_language::plan::ConfinedAhead;

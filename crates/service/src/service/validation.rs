@@ -1,12 +1,14 @@
 //! Validates definitions and reports all problems at once.
 
 use super::claim_hints::claim_hints;
+use super::early_hints::{playbook_hints, settings_hints, specialist_hints};
 use super::runs::read_task_files;
 use super::sandbox_hints::sandbox_hints;
 use super::testing::problems_of_tests;
 use super::{Project, ResourceKind, ServiceError};
 use kb_base::diagnostic::{Diagnostic, Severity, Sources};
 use kb_core::wire;
+use kb_language::definition::Specialist;
 use std::collections::BTreeSet;
 
 /// The result of a validation.
@@ -68,14 +70,15 @@ pub fn validate_playbooks(project: &Project, names: &[String]) -> Result<Report,
         let missing = read_task_files(&playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
+        diagnostics.extend(playbook_hints(&playbook, project.clock().now()));
         diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(&project, plan)));
         let specialists = plan.iter().flat_map(|plan| plan.iter());
         let specialists = specialists.filter_map(|(_, step)| step.specialist.as_ref());
-        diagnostics.extend(specialists.flat_map(|own| claim_hints(own, project.sources())));
+        diagnostics.extend(specialists.flat_map(|own| hints_of(own, &project)));
         paths.extend(project.catalog.files_of(&playbook));
     }
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    diagnostics.extend(project.diagnostics_of(&paths));
+    diagnostics.extend(project.diagnostics_of(&paths).into_iter().chain(settings_hints(&project)));
     Ok(report(project.sources().clone(), diagnostics, checked))
 }
 
@@ -90,7 +93,7 @@ pub fn validate_specialists(project: &Project, names: &[String]) -> Result<Repor
         let files = project.files.iter().filter(|file| is_specialist(file));
         let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
         diagnostics.extend(project.diagnostics_of(&paths));
-        diagnostics.extend(all_claim_hints(&project));
+        diagnostics.extend(hints_of_all(&project));
     }
     for name in names {
         let all = &project.catalog.specialists;
@@ -121,20 +124,28 @@ fn is_specialist(file: &kb_language::definition::InputFile) -> bool {
     matches!(file.role, Specialist | AgentProfile)
 }
 
-fn all_claim_hints(project: &Project) -> Vec<Diagnostic> {
+fn hints_of(specialist: &Specialist, project: &Project) -> Vec<Diagnostic> {
+    let mut hints = claim_hints(specialist, project.sources());
+    hints.extend(specialist_hints(specialist, project));
+    hints
+}
+
+fn hints_of_all(project: &Project) -> Vec<Diagnostic> {
     let all = project.catalog.specialists.values();
-    all.flat_map(|specialist| claim_hints(specialist, project.sources())).collect()
+    all.flat_map(|specialist| hints_of(specialist, project)).collect()
 }
 
 fn everything(project: &Project) -> Report {
     let mut diagnostics = project.diagnostics.clone();
-    diagnostics.extend(all_claim_hints(project));
+    diagnostics.extend(hints_of_all(project));
+    diagnostics.extend(settings_hints(project));
     let mut checked = project.catalog.specialists.len() + project.catalog.plugins.len();
     for playbook in project.catalog.playbooks.values() {
         let (plan, problems) = project.plan_of(playbook);
         let missing = read_task_files(playbook, &project.context.root).err().unwrap_or_default();
         checked += usize::from(plan.is_some() && missing.is_empty());
         diagnostics.extend(problems.into_iter().chain(missing));
+        diagnostics.extend(playbook_hints(playbook, project.clock().now()));
         diagnostics.extend(plan.iter().flat_map(|plan| sandbox_hints(project, plan)));
     }
     let mut sources = project.sources().clone();
