@@ -168,18 +168,22 @@ fn only_these_files_is_refuted_by_a_file_that_a_command_was_to_change() {
 
 #[test]
 fn a_script_that_is_written_again_is_still_changed() {
-    let over = |script: &str| {
-        let files = [("src/calc.py", CALC), (script, "python3 -m unittest\n")];
-        let mut step = Step::over(&files).write(script, "exit 0\n").write(script, "exit 0\n");
+    let twice = |path: &str, before: &str, text: &str, argv: &[&str]| {
+        let mut step = Step::over(&[("src/calc.py", CALC), (path, before)]);
+        step = step.write(path, text).write(path, text);
         // The tool records no difference where there is none.
         let again = &mut step.last().changes[0];
         (again.same_content, again.diff) = (false, None);
-        let criteria = vec![command(&["sh", script], &[])];
-        Step { criteria, repeated: Some(0), ..step }
+        Step { criteria: vec![command(argv, &[])], repeated: Some(0), ..step }
     };
+    let over = |script: &str| twice(script, "python3 -m unittest\n", "exit 0\n", &["sh", script]);
     let report = |script: &str| json!({"modified": [script]});
     let changed = "the step changed `";
     check(&over("check.sh"), &[(report("check.sh"), Failed, changed)]);
+    let scripts = |test: &str| format!("{{\"scripts\": {{\"test\": \"{test}\"}}}}\n");
+    let manifest = "package.json";
+    let step = twice(manifest, &scripts("jest"), &scripts("true"), &["npm", "test"]);
+    check(&step, &[(report(manifest), Failed, changed)]);
     // What the task asks to write can be the work.
     let test = "test/calc.test.sh";
     for (task, script, verdict) in [
