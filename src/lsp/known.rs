@@ -40,21 +40,32 @@ impl Known {
 
     /// The keys of the value at a path below a step, such as `output.size`. An index is `[]`.
     pub(super) fn keys(&self, step: &str, path: &[&str]) -> Vec<String> {
+        let properties = self.schema(step, path).and_then(|found| found["properties"].as_object());
+        properties.into_iter().flat_map(|map| map.keys().cloned()).collect()
+    }
+
+    /// What the schema says about the value at a path below a step, as markdown.
+    pub(super) fn described(&self, step: &str, path: &[&str]) -> Option<String> {
+        let schema = self.schema(step, path).filter(|schema| !schema.is_null())?;
+        let kind = schema["type"].as_str().map(|kind| format!(" ({kind})")).unwrap_or_default();
+        let text = schema["description"].as_str().map(|text| format!(": {text}"));
+        let (key, text) = (path.last()?, text.unwrap_or_default());
+        Some(format!("**{key}** of the output of `{step}`{kind}{text}"))
+    }
+
+    /// The schema of the value at a path below a step.
+    fn schema(&self, step: &str, path: &[&str]) -> Option<&Json> {
         let alike = |id: &&String| id.replace('-', "_") == step.replace('-', "_");
-        let Some(found) = self.steps.keys().find(alike).and_then(|id| self.steps.get(id)) else {
-            return Vec::new();
-        };
+        let found = self.steps.keys().find(alike).and_then(|id| self.steps.get(id))?;
         let below = match path {
             ["output", "[]", rest @ ..] | ["byKey", _, rest @ ..] if found.has_items => rest,
             ["output", rest @ ..] if !found.has_items => rest,
-            _ => return Vec::new(),
+            _ => return None,
         };
-        let value = below.iter().fold(&found.output, |schema, key| match *key {
+        Some(below.iter().fold(&found.output, |schema, key| match *key {
             "[]" => &schema["items"],
             key => &schema["properties"][key],
-        });
-        let properties = value["properties"].as_object();
-        properties.into_iter().flat_map(|map| map.keys().cloned()).collect()
+        }))
     }
 
     /// Whether a step starts after another one, however many steps are between them, or is that step.

@@ -8,7 +8,9 @@
 mod completion;
 mod cursor;
 mod documents;
+mod expression_words;
 mod expressions;
+mod fixes;
 mod known;
 mod names;
 mod navigation;
@@ -20,7 +22,8 @@ mod transport;
 mod values;
 mod words;
 
-use documents::{Documents, Problem, kind_of, path_of, uri_of};
+use documents::{Document, Documents, Problem, kind_of, path_of, uri_of};
+use fixes::{Fix, fixes};
 use kb_base::diagnostic::Severity;
 use kb_base::value::{Json, limits};
 use kb_service::service::{Environment, Project, format_text};
@@ -255,9 +258,29 @@ impl Server {
                     return Ok(Json::Null);
                 };
                 let problems = self.problems.get(&shown).map(Vec::as_slice).unwrap_or_default();
-                Ok(navigation::actions(document, uri, start, end, problems).into())
+                let touching = problems.iter().filter(|own| own.start <= end && start <= own.end);
+                let fixes = touching.flat_map(|problem| self.fix(uri, document, &shown, problem));
+                Ok(fixes.map(|fix| fix.view(uri, text)).collect())
             }
         }
+    }
+
+    /// The first edit for a problem after which it is gone and the file has fewer problems.
+    fn fix(&self, uri: &str, document: &Document, shown: &str, problem: &Problem) -> Option<Fix> {
+        let before = self.problems.get(shown).map_or(0, Vec::len);
+        let solves = |fix: &Fix| {
+            let mut documents = self.documents.clone();
+            documents.set(uri, fix.apply(&document.text));
+            let after = documents.problems(&documents.project(&self.environment));
+            let after =
+                after.iter().find(|(path, _)| path == shown).map_or(&[][..], |(_, all)| all);
+            let is_same = |own: &Problem| {
+                (own.diagnostic.code, &own.diagnostic.message)
+                    == (problem.diagnostic.code, &problem.diagnostic.message)
+            };
+            after.len() < before && !after.iter().any(is_same)
+        };
+        fixes(document, problem).into_iter().find(solves)
     }
 
     /// The answer to a request about a position in a document.
@@ -277,7 +300,10 @@ impl Server {
                 let items = completion::complete(context);
                 Some(json!({"isIncomplete": false, "items": items}))
             }
-            "textDocument/hover" => navigation::hover(document, &shown, offset, &self.project),
+            "textDocument/hover" => {
+                let known = self.known.get(&shown);
+                navigation::hover(document, &shown, offset, &self.project, known)
+            }
             "textDocument/definition" => {
                 navigation::definition(document, uri, offset, &self.project)
             }

@@ -1,13 +1,15 @@
-//! Hover, definitions, rename and quick fixes.
+//! Hover, definitions, references and rename.
 
 use super::completion::described;
 use super::cursor::{Segment, cursor};
-use super::documents::{Document, Problem, kind_of, uri_of};
+use super::documents::{Document, kind_of, uri_of};
+use super::expression_words;
+use super::known::Known;
 use super::names::{self, word_at};
 use super::position::range;
 use super::tables::{key_of, slot};
 use kb_base::value::{Json, StepId, json_text};
-use kb_language::definition::{DefinitionFile, Param};
+use kb_language::definition::{DefinitionFile, Named, Param};
 use kb_language::expression::RESERVED_ROOTS;
 use kb_service::service::Project;
 use serde_json::json;
@@ -18,6 +20,7 @@ pub(super) fn hover(
     shown: &str,
     offset: usize,
     project: &Project,
+    known: Option<&Known>,
 ) -> Option<Json> {
     let text = &document.text;
     let (word, start) = word_at(text, offset);
@@ -25,6 +28,10 @@ pub(super) fn hover(
         return None;
     }
     let end = start + word.len();
+    if let Some(found) = expression_words::about_at((text, shown), (word, start), offset, known) {
+        let contents = json!({"kind": "markdown", "value": found.markdown});
+        return Some(json!({"contents": contents, "range": range(text, found.start, found.end)}));
+    }
     let markdown = of_key(text, shown, word, start, end)
         .or_else(|| of_name(text, shown, word, start, project))?;
     let contents = json!({"kind": "markdown", "value": markdown});
@@ -106,6 +113,15 @@ fn step_of(text: &str, word: &str) -> Option<names::Name> {
     names::steps(text).into_iter().find(|(id, _)| id == first || id.replace('-', "_") == first)
 }
 
+/// The path at an offset, where a key names files.
+fn named_file<'t>(document: &'t Document, offset: usize, project: &Project) -> Option<&'t str> {
+    let (word, start) = word_at(&document.text, offset);
+    let place = cursor(&document.text, start);
+    let slot = slot(kind_of(&project.relative(&document.path))?, &place.path)?;
+    let names_files = slot.key.is_some_and(|(_, key)| key.names == Named::File);
+    (names_files && !word.is_empty()).then_some(word)
+}
+
 /// Where the word at an offset is defined.
 pub(super) fn definition(
     document: &Document,
@@ -120,6 +136,11 @@ pub(super) fn definition(
         let start = json!({"line": 0, "character": 0});
         json!({"uri": uri_of(&root.join(path)), "range": {"start": start, "end": start}})
     };
+    if let Some(path) =
+        named_file(document, offset, project).filter(|path| root.join(path).is_file())
+    {
+        return Some(file(path));
+    }
     let key = text[..offset].rsplit('\n').next().unwrap_or_default();
     if key.contains("playbook:")
         && let Some(found) = catalog.playbooks.get(word)
@@ -187,45 +208,4 @@ fn places(text: &str, shown: &str, id: &str) -> Vec<(usize, usize, bool)> {
         (at, if is_root { root.len() } else { id.len() }, is_root)
     };
     names::occurrences(file, text, id).into_iter().map(place).collect()
-}
-
-/// Quick fixes: replacements that the help of a problem suggests.
-pub(super) fn actions(
-    document: &Document,
-    uri: &str,
-    start: usize,
-    end: usize,
-    problems: &[Problem],
-) -> Vec<Json> {
-    let text = &document.text;
-    let touching = problems.iter().filter(|problem| problem.start <= end && start <= problem.end);
-    touching
-        .filter_map(|problem| {
-            let help = problem.diagnostic.help.as_deref()?;
-            let new = replacement(help)?;
-            // A quoted text keeps its quotes.
-            let old = text.get(problem.start..problem.end)?;
-            let quoted = old.len() >= 2 && old.starts_with(['"', '\'']) && old.ends_with(&old[..1]);
-            let inset = usize::from(quoted);
-            if old.contains('\n') {
-                return None;
-            }
-            let edit = json!({
-                "range": range(text, problem.start + inset, problem.end - inset),
-                "newText": new,
-            });
-            Some(json!({
-                "title": format!("Replace by `{new}`"),
-                "kind": "quickfix",
-                "isPreferred": true,
-                "edit": {"changes": {uri: [edit]}},
-            }))
-        })
-        .collect()
-}
-
-/// The text of `did you mean …?` in a help.
-fn replacement(help: &str) -> Option<&str> {
-    let rest = help.strip_prefix("did you mean `")?;
-    Some(&rest[..rest.find('`')?])
 }

@@ -1,7 +1,7 @@
 //! What `kb lsp` offers and says about the words of expressions, the values of keys and the files of the project.
 
 use crate::lsp::{Editor, HEAD, has, project};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A step whose output has a schema, and one whose output is a list.
 const STEPS: &str = "  - id: score-it
@@ -124,5 +124,62 @@ fn items_say_what_the_reference_says() {
             .contains("one text, with a separator"),
         "{items:?}"
     );
+    editor.close();
+}
+
+#[test]
+fn hover_says_what_the_words_of_an_expression_are() {
+    let scratch = project();
+    let text = format!(
+        "{HEAD}{STEPS}  - id: b\n    taskFile: tasks/implement.md\n    condition: \"score_it.status == 'failed' and who is defined\"\n    env: {{A: \"{{{{score_it.output.points}}}}\", B: \"{{{{who | join(', ')}}}}\", C: \"{{{{run.startedAt}}}}\"}}\n    specialist: researcher\n"
+    );
+    scratch.write("tasks/implement.md", "x\n");
+    let mut editor = Editor::open(&scratch, ".kb/playbooks/p.yml", &text);
+    editor.problems(&text);
+    let at = |mark: &str, by: usize| {
+        let before = &text[..text.find(mark).unwrap_or_else(|| panic!("{mark}")) + by];
+        let line = before.matches('\n').count();
+        json!({"line": line, "character": before.rsplit('\n').next().map_or(0, str::len)})
+    };
+    editor.write(&format!("{text}|"));
+    let mut ask = |method: &str, position: Value| {
+        editor.request(method, json!({"textDocument": {"uri": editor.uri}, "position": position}))
+    };
+    let cases = [
+        (at("score_it.status", 11), "**status** of `score_it`: `succeeded`, `failed`"),
+        (at("is defined", 5), "test **defined**: not undefined"),
+        (at("output.points", 9), "**points** of the output of `score_it` (number)"),
+        (at("| join", 4), "filter **join**: one text, with a separator"),
+        (at("run.startedAt", 6), "**run.startedAt**: the run;"),
+        (at("score_it.output", 2), "step **score-it**"),
+    ];
+    for (position, expected) in cases {
+        let found = ask("textDocument/hover", position);
+        let found = found["contents"]["value"].as_str().unwrap_or_default();
+        assert!(found.contains(expected), "`{expected}` is missing in: {found}");
+    }
+    let file = ask("textDocument/definition", at("tasks/implement.md", 3));
+    assert!(file["uri"].as_str().unwrap_or_default().ends_with("/tasks/implement.md"), "{file}");
+    editor.close();
+}
+
+#[test]
+fn a_quick_fix_is_offered_only_if_the_problem_is_gone_after_it() {
+    let scratch = project();
+    let mut editor = Editor::open(&scratch, ".kb/playbooks/p.yml", HEAD);
+    let mut fixed = |text: &str| {
+        let found = editor.problems(text);
+        let range = &found[0]["range"];
+        let params = json!({"textDocument": {"uri": editor.uri}, "range": range, "context": {"diagnostics": []}});
+        let fixes = editor.request("textDocument/codeAction", params);
+        fixes[0]["edit"]["changes"][&editor.uri][0]["newText"].as_str().map(str::to_owned)
+    };
+    let field = format!("{HEAD}  - {{id: a, set: {{v: \"{{{{build.outptu.size}}}}\"}}}}\n");
+    // The help says `build.output`; only the field is marked.
+    assert_eq!(fixed(&field).as_deref(), Some("output"));
+    assert_eq!(fixed(&format!("{HEAD}  - {{id: a, rnu: x}}\n")).as_deref(), Some("run"));
+    // The help is an example with other words.
+    let shell = format!("{HEAD}  - {{id: a, run: x, timeout: soon}}\n");
+    assert_eq!(fixed(&shell), None);
     editor.close();
 }
