@@ -155,12 +155,13 @@ pub(super) fn run(
             Server::start_with(daemon.shared()?, &listen, clock, stop.clone(), mcp).await?;
         if args.open {
             let url = server.login_url()?;
-            // The code in it is valid once. No log has it.
-            if !terminal.private(&format!("open {url}\n"))? || format == LogFormat::Json {
+            let folder = daemon.projects().first().map(|served| &served.context.state_dir);
+            let opened =
+                folder.is_some_and(|folder| serve::open_page(&url, folder, &environment.variables));
+            let shown = show_link(&format!("open {url}\n"), opened, terminal)?;
+            if !shown || format == LogFormat::Json {
                 say(format, &format!("listening on {}", server.url()), terminal)?;
             }
-            let folder = daemon.projects().first().map(|served| &served.context.state_dir);
-            folder.iter().for_each(|folder| serve::open_page(&url, folder, &environment.variables));
         } else {
             say(format, &format!("listening on {}", server.url()), terminal)?
         }
@@ -203,13 +204,19 @@ fn open_running(
     let now = environment.clock.wall();
     let store = open_triggers(&project).map_err(ServiceError::from)?;
     let Some(url) = login_url_of(folder, &store, now)? else { return Ok(false) };
+    let opened = serve::open_page(&url, folder, &environment.variables);
     let text = format!("`kb serve` runs already; open {url}\n");
-    if !terminal.private(&text)? {
+    if !show_link(&text, opened, terminal)? {
         let address = url.split('#').next().unwrap_or_default();
         terminal.note(&format!("`kb serve` runs already at {address}\n"))?;
     }
-    serve::open_page(&url, folder, &environment.variables);
     Ok(true)
+}
+
+/// Shows the link that signs in to a person at the terminal; returns whether it did. The code in it is valid once, and no
+/// log has it. With `--quiet` it is only shown where no browser has it.
+fn show_link(text: &str, opened: bool, terminal: &mut Terminal) -> Result<bool, CliError> {
+    Ok(!(opened && terminal.is_quiet()) && terminal.private(text)?)
 }
 
 fn print_unit(

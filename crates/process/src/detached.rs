@@ -57,18 +57,18 @@ impl Detached {
 }
 
 /// Opens an address in the browser of the person, where there is a graphical session. A file in `folder`, which only the user can
-/// read, leads there: the arguments of programs can be read by every user of the machine. Failures are not reported: the
-/// address is printed too. Must be called in a tokio runtime.
-pub fn open_page(url: &str, folder: &Path, variables: &BTreeMap<String, String>) {
+/// read, leads there: the arguments of programs can be read by every user of the machine. Returns whether a
+/// browser was started; what it shows is not known. Must be called in a tokio runtime.
+pub fn open_page(url: &str, folder: &Path, variables: &BTreeMap<String, String>) -> bool {
     let has = |name: &str| variables.get(name).is_some_and(|value| !value.is_empty());
     if !["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].into_iter().any(has) {
-        return;
+        return false;
     }
     let page = folder.join("open.html");
-    let Ok(()) = write_link(&page, url) else { return };
+    let Ok(()) = write_link(&page, url) else { return false };
     let mut command = tokio::process::Command::new("xdg-open");
     command.arg(page).env_clear().envs(variables).process_group(0).kill_on_drop(false);
-    let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
 }
 
 /// Writes a page that leads to an address, readable by the user alone.

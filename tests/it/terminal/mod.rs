@@ -4,6 +4,7 @@ mod asking;
 mod planning;
 mod pty;
 mod recording;
+mod serving;
 
 use crate::merge_evidence::while_another_merges;
 use crate::scratch::Scratch;
