@@ -21,11 +21,34 @@ fn a_help_uses_the_words_of_the_author() {
         ),
         ("  - id: a\n     run: 'true'\n", &["a key where none can stand", "check the indentation"]),
         ("  - {id: a, run: [echo, '{{foo.output}}']}\n", &["known names are `a`"]),
+        (
+            "  - {id: a, run: 'true', verify: {checks: [{exists: foo.txt}]}}\n",
+            &["write `file: foo.txt`", "1 error"],
+        ),
+        (
+            "  - {id: a, run: 'true', output: {files: list}}\n",
+            &["the only key is `schema`: write `schema: {files: …}`"],
+        ),
+        (
+            "  - {id: a, run: 'true'}\n  - {id: b, condition: \"a.status == 'success'\", run: 'true'}\n",
+            &["did you mean `succeeded`?"],
+        ),
+        (
+            "  - {id: a, run: 'true'}\nparams: [{name: n, type: int, default: 3}]\n",
+            &["did you mean `integer`?", "1 error"],
+        ),
     ] {
         let text = format!("schema: kb.playbook/1\nid: p\nsteps:\n{steps}");
         let scratch = Scratch::new(&[("playbooks/p.yml", &text)]);
         scratch.kb(&["playbook", "validate", "p"]).code(2).says(helps);
     }
+}
+
+#[test]
+fn a_text_that_is_compared_with_a_number_is_converted_first() {
+    let text = "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: a, run: echo 3}\n  - {id: b, condition: a.output > 2, run: 'true'}\n";
+    let scratch = Scratch::new(&[("playbooks/p.yml", text)]);
+    scratch.kb(&["playbook", "validate", "p"]).code(0).says(&["convert it: `a.output | int`"]);
 }
 
 #[test]

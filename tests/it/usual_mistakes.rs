@@ -120,7 +120,7 @@ fn keys_of_other_tools_have_the_way_to_write_the_same_here() {
         (step("run: echo x, onFail: rework"), "`verify: {onFailed: rework}`"),
         (step("run: echo x, forEach: {items: [a]}"), "write `in: \"{{list}}\"`"),
         (step("forEach: {in: [a], run: echo x}"), "it stands beside `forEach`"),
-        (step("gate: [{exists: a}]"), "write `file: {path: out.md}`"),
+        (step("gate: [{exists: a}]"), "write `file: a`"),
         (step("gate: [{file: {path: a, contains: b}}]"), "write `count: {pattern: "),
         (step("gate: \"{{x}}\""), "write a list of checks: `gate: [{expr: "),
         (step("approve: true"), "`approve: \"Deploy to production?\"`"),

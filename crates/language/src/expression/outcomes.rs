@@ -28,13 +28,22 @@ fn one(text: &SourceText<'_>, read: &Expr<'_>, word: &Expr<'_>) -> Vec<Unresolve
             if known.contains(&found) {
                 Vec::new()
             } else {
+                let meant = known.iter().find(|known| is_form_of(found, known)).copied();
                 let (at, known) = (range_of(word), known.into_iter());
-                vec![unknown(text.names, what, found, at, known, list)]
+                let mut problem = unknown(text.names, what, found, at, known, list);
+                problem.help = meant.map(|word| format!("did you mean `{word}`?")).or(problem.help);
+                vec![problem]
             }
         }
         Expr::List(list) => list.items.iter().flat_map(|item| one(text, read, item)).collect(),
         _ => Vec::new(),
     }
+}
+
+/// Whether two words are forms of one, such as `success` and `succeeded`: they begin with the same five letters.
+fn is_form_of(found: &str, known: &str) -> bool {
+    let same = found.chars().zip(known.chars()).take_while(|(a, b)| a.eq_ignore_ascii_case(b));
+    same.count() >= 5
 }
 
 /// What is read, and the words that it can be.

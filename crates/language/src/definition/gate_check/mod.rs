@@ -161,7 +161,7 @@ fn kind(fields: &Fields<'_>, decoder: &mut Decoder) -> Option<(&'static str, Dec
     let present: Vec<_> = kinds.filter(|(name, _)| fields.entry(name).is_some()).collect();
     match present.as_slice() {
         [kind] => Some(*kind),
-        [] if fields.was_meant(NAMES) => None,
+        [] if fields.was_meant(NAMES) || fields.has_unknown() => None,
         [] => {
             decoder.push(
                 Diagnostic::error(Code::STEP_KIND, fields.span, "a check has no kind")

@@ -11,6 +11,8 @@ pub(crate) struct Fields<'n> {
     found: Vec<(&'static KeySpec, &'n Key, &'n Node)>,
     /// Suggestions for unknown keys; a missing key among them is not reported again.
     meant: Vec<&'static str>,
+    /// Whether there is a key that the table does not have.
+    has_unknown: bool,
     /// The map as messages about missing keys name it.
     called: String,
     /// Position of the map, for missing keys.
@@ -36,6 +38,11 @@ impl<'n> Fields<'n> {
     /// Whether an unknown key was probably meant to be one of these.
     pub(crate) fn was_meant(&self, names: &[&str]) -> bool {
         self.meant.iter().any(|meant| names.contains(meant))
+    }
+
+    /// Whether there is an unknown key, which is reported.
+    pub(crate) fn has_unknown(&self) -> bool {
+        self.has_unknown
     }
 
     /// All keys that are present, in the order of the file.
@@ -70,7 +77,8 @@ impl<'n> Fields<'n> {
         wanted: impl Fn(&str) -> bool,
     ) -> Fields<'n> {
         let found = self.found.iter().filter(|(own, ..)| wanted(own.name)).copied().collect();
-        Fields { table, found, called: table.what.to_owned(), meant: Vec::new(), span: self.span }
+        let (called, has_unknown) = (table.what.to_owned(), self.has_unknown);
+        Fields { table, found, called, meant: Vec::new(), has_unknown, span: self.span }
     }
 
     /// Decodes a text without placeholders.
@@ -115,13 +123,16 @@ impl Decoder {
             self.wrong_type_with(node, what, "a map", || map_help(table));
             return None;
         };
-        let found = Vec::with_capacity(entries.len());
-        let mut fields =
-            Fields { table, found, called: what.to_owned(), meant: Vec::new(), span: node.span };
+        let (found, called) = (Vec::with_capacity(entries.len()), what.to_owned());
+        let (meant, has_unknown) = (Vec::new(), false);
+        let mut fields = Fields { table, found, called, meant, has_unknown, span: node.span };
         for (key, value) in entries {
             match canonical(&key.text, table) {
                 Some(spec) => self.add(&mut fields, spec, key, value),
-                None => fields.meant.extend(self.unknown_key(key, what, table)),
+                None => {
+                    fields.has_unknown = true;
+                    fields.meant.extend(self.unknown_key((key, value), entries, what, table));
+                }
             }
         }
         Some(fields)
@@ -150,15 +161,19 @@ impl Decoder {
     /// Reports an unknown key, and returns the key that was probably meant.
     fn unknown_key(
         &mut self,
-        key: &Key,
+        (key, value): (&Key, &Node),
+        entries: &[(Key, Node)],
         what: &str,
         table: &'static KeyTable,
     ) -> Option<&'static str> {
         let message = format!("unknown key `{}` in {what}", key.text);
         let meant = self.suggestion(&key.text, table);
         let help = match (usual_key::of_key(&key.text, what), meant) {
-            (Some(help), _) => help.to_owned(),
+            (Some(help), _) => help.replace(usual_key::VALUE, value.as_text().unwrap_or("…")),
             (None, Some(name)) => format!("did you mean `{name}`?"),
+            (None, None) if let Some(only) = missing_key(table, entries) => {
+                format!("the only key is `{only}`: write `{only}: {{{}: …}}`", key.text)
+            }
             (None, None) => format!("known keys: {}", names(table).collect::<Vec<_>>().join(", ")),
         };
         self.push(Diagnostic::error(Code::UNKNOWN_KEY, key.span, message).help(help));
@@ -246,4 +261,12 @@ fn camel_case(snake: &str) -> String {
         out.push_str(letters.as_str());
     }
     out
+}
+
+/// The one key of a table, if a map does not have it.
+fn missing_key(table: &'static KeyTable, entries: &[(Key, Node)]) -> Option<&'static str> {
+    let mut keys = table.keys();
+    let only = keys.next().filter(|_| keys.next().is_none() && table.others.is_none())?;
+    let is_there = entries.iter().any(|(key, _)| canonical(&key.text, table).is_some());
+    (!is_there).then_some(only.name)
 }

@@ -27,14 +27,18 @@ fn param(node: &Node, decoder: &mut Decoder) -> Option<Param> {
         fields.get("enum").map(|node| node.as_seq().unwrap_or(std::slice::from_ref(node)));
     let allowed = allowed.unwrap_or_default();
     // An unknown type is reported, and says nothing about the other keys.
-    if fields.get("type").is_none_or(|kind| kind.as_text() == Some(param.kind.as_str())) {
+    let has_type =
+        fields.get("type").is_none_or(|kind| kind.as_text() == Some(param.kind.as_str()));
+    if has_type {
         without_effect(&fields, param.kind, decoder);
         let places = allowed.iter().map(|node| node.span);
         param_values::check_enum(&param, places, decoder);
     }
     let default = fields.get("default").map_or(param.span, |node| node.span);
     let pattern = fields.get("pattern").map_or(param.span, |node| node.span);
-    param_values::check(&param, default, pattern, decoder);
+    if has_type {
+        param_values::check(&param, default, pattern, decoder);
+    }
     Some(param)
 }
 

@@ -2,6 +2,9 @@
 
 use kb_base::diagnostic::foreign_word;
 
+/// Stands in a help for the value of the unknown key.
+pub(super) const VALUE: &str = "VALUE";
+
 /// The help for an unknown key of a map, described as in messages (`a step`).
 pub(super) fn of_key(key: &str, what: &str) -> Option<&'static str> {
     // A workflow has the keys of a playbook, an agent profile those of a specialist.

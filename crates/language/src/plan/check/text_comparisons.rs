@@ -28,11 +28,11 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let help = match (step.step.kind.name(), path.as_slice()) {
             ("run", ["output"]) => {
                 format!(
-                    "give `{}` the key `parse: json`, or compare with a text: `{name} == '3'`",
+                    "convert it: `{name} | int`, or give `{}` the key `parse: json`, or compare with a text: `{name} == '3'`",
                     read.step
                 )
             }
-            _ => format!("compare with a text: `{name} == '3'`, or convert it: `{name} | int`"),
+            _ => format!("convert it: `{name} | int`, or compare with a text: `{name} == '3'`"),
         };
         let label = format!("`{}` is defined here", read.step);
         Some(problem.label(step.step.span, label).help(help))
