@@ -54,8 +54,7 @@ pub fn open(folder: &Path, layout: &Layout) -> Result<Connection, DatabaseError>
     if found > layout.version {
         return Err(newer(found));
     }
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-    if mode != "wal" {
+    if write_ahead(&connection)? != "wal" {
         return Err(DatabaseError::NoSharedMemory(folder.to_owned()));
     }
     let sync = match layout.sync {
@@ -92,6 +91,27 @@ pub fn remove(folder: &Path, layout: &Layout) -> Result<(), DatabaseError> {
         }
     }
     Ok(())
+}
+
+/// How often the write-ahead log is selected.
+const TRIES: usize = 1_000;
+
+/// Selects the write-ahead log; returns the mode that the database has then. While another process selects it in a new
+/// database, SQLite refuses this at once. Before a write it waits for the other process.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
+    let select = || connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0));
+    let is_busy = |error: &rusqlite::Error| {
+        error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+    };
+    for _ in 1..TRIES {
+        match select() {
+            Err(error) if is_busy(&error) => {
+                connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK;")?
+            }
+            done => return done,
+        }
+    }
+    select()
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
@@ -149,6 +169,22 @@ mod tests {
         assert!(matches!(refused, DatabaseError::Newer { found: 2, known: 1, .. }));
         remove(&own, &SECOND).unwrap();
         assert_eq!(columns(&open(&own, &SECOND).unwrap()), "x y");
+    }
+
+    #[test]
+    fn processes_that_open_a_new_database_at_once_all_get_it() {
+        for _ in 0..100 {
+            let folder = tempfile::tempdir().unwrap();
+            let start = std::sync::Barrier::new(4);
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        start.wait();
+                        assert_eq!(columns(&open(folder.path(), &SECOND).unwrap()), "x y");
+                    });
+                }
+            });
+        }
     }
 
     #[test]
