@@ -195,7 +195,7 @@ fn usage_error(mut error: clap::Error, terminal: &mut Terminal) -> CliResult {
     // It repeats words of the command.
     terminal.err(&error.render().ansi().to_string())?;
     if let Some(hint) = hint {
-        terminal.err(&format!("\n{hint}\n"))?;
+        terminal.err(&format!("  help: {hint}\n"))?;
     }
     Ok(Exit::BadInput)
 }

@@ -8,21 +8,24 @@ use kb_base::diagnostic::foreign_word;
 const TRIAL: [&str; 5] = ["dry-run", "dryrun", "plan", "check", "noop"];
 
 /// The command for a mistyped one. `words` are the first arguments.
-/// `params_of` reads the parameters of a playbook.
+/// `params_of` reads the parameters of a playbook, if there is one with that id.
 pub(super) fn usage_hint(
     error: &clap::Error,
     words: &[String],
     kb: &Command,
-    params_of: impl Fn(&str) -> Vec<String>,
+    params_of: impl Fn(&str) -> Option<Vec<String>>,
 ) -> Option<String> {
     let words = without_global_options(words);
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            unknown_command(&words, error.get(ContextKind::SuggestedSubcommand).is_some(), kb)
+            // A playbook with that very id is nearer than a command with a similar name.
+            let is_near = error.get(ContextKind::SuggestedSubcommand).is_some()
+                && words.get(1).is_none_or(|id| params_of(id).is_none());
+            unknown_command(&words, is_near, kb)
         }
         ErrorKind::UnknownArgument => {
             let id = words.get(2).filter(|id| !id.starts_with('-'));
-            unknown_option(error, &words, &id.map(|id| params_of(id)).unwrap_or_default())
+            unknown_option(error, &words, &id.and_then(|id| params_of(id)).unwrap_or_default())
         }
         _ => None,
     }
@@ -194,7 +197,7 @@ mod tests {
         let words = ["playbook", "run", "x", "w=1"].map(str::to_owned);
         let parsed = Kb::command()
             .try_get_matches_from(["kb"].into_iter().chain(words.iter().map(String::as_str)));
-        let params = |_: &str| vec!["stage".to_owned()];
+        let params = |_: &str| Some(vec!["stage".to_owned()]);
         let hint = usage_hint(&parsed.unwrap_err(), &words, &Kb::command(), params);
         assert_eq!(hint.as_deref(), Some("parameters have an option: `--param w=1`"));
         for (option, expected) in [

@@ -414,5 +414,14 @@ steps: [{id: a, run: 'true'}]
     scratch
         .kb(&["playbook", "run", "p", "--stage", "prod"])
         .code(2)
-        .says(&["parameters have an option: `--param stage=prod`"]);
+        .says(&["\n  help: parameters have an option: `--param stage=prod`\n"]);
+    // A playbook with that id is nearer than the command `plan`.
+    let hint = "\n  help: `kb playbook run p` runs a playbook, `kb playbook show p` shows it\n";
+    let said = scratch.kb(&["playbook", "p"]).code(2);
+    assert!(!said.err.contains("some similar"), "{}", said.err);
+    said.says(&[hint]);
+    scratch
+        .kb(&["run", "playbook", "p"])
+        .code(2)
+        .says(&["  help: did you mean `kb playbook run p`?"]);
 }

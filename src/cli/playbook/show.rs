@@ -80,16 +80,14 @@ fn text(sheet: &DefinitionSheet) -> String {
     out
 }
 
-/// The names of the parameters of a playbook, for a hint; none if it cannot be read. `words` are the arguments of the
+/// The names of the parameters of a playbook, for a hint; `None` if there is none that can be read. `words` are the arguments of the
 /// process, which may name its folder.
-pub(in crate::cli) fn parameters(id: &str, words: &[String]) -> Vec<String> {
+pub(in crate::cli) fn parameters(id: &str, words: &[String]) -> Option<Vec<String>> {
     let mut folder =
         words.iter().skip_while(|word| !["-C", "--directory"].contains(&word.as_str()));
     let folder = folder.nth(1).map(Path::new);
-    let sheet = environment::of_process(folder).ok().and_then(|environment| {
-        let project = Project::find_or_file(&environment, id).ok()?;
-        service::show_playbook(&project, id).ok()
-    });
-    let params = sheet.map(|sheet| sheet.view.params).unwrap_or_default();
-    params.into_iter().map(|param| param.name).collect()
+    let environment = environment::of_process(folder).ok()?;
+    let project = Project::find_or_file(&environment, id).ok()?;
+    let params = service::show_playbook(&project, id).ok()?.view.params;
+    Some(params.into_iter().map(|param| param.name).collect())
 }
