@@ -15,6 +15,9 @@ pub struct TestCounts {
     /// Tests that were left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skipped: u64,
+    /// Tests that a selection left out, according to the runner: `deselected`, `filtered out`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub deselected: u64,
     /// Number of summaries with tests that these are the sum of, if there are several.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub summaries: u64,
@@ -60,6 +63,7 @@ impl TestCounts {
         self.passed = self.passed.saturating_add(other.passed);
         self.failed = self.failed.saturating_add(other.failed);
         self.skipped = self.skipped.saturating_add(other.skipped);
+        self.deselected = self.deselected.saturating_add(other.deselected);
         self.packages = self.packages.saturating_add(other.packages);
         self.summaries = if summaries > 1 { summaries } else { 0 };
     }
@@ -89,6 +93,11 @@ impl Found {
     fn add(&mut self, passed: u64, failed: u64, skipped: u64) {
         let counts = TestCounts { passed, failed, skipped, ..TestCounts::default() };
         self.sum.get_or_insert_default().add(counts);
+    }
+
+    /// Adds tests that a selection left out.
+    fn deselect(&mut self, deselected: u64) {
+        self.sum.get_or_insert_default().deselected += deselected;
     }
 
     /// A line of a summary with one number on each line. The number of passed tests is on its first one.
@@ -134,6 +143,7 @@ impl Found {
         } else if text.starts_with("test result: ") {
             let (passed, failed) = (before(text, "passed"), before(text, "failed"));
             self.add(passed, failed, before(text, "ignored"));
+            self.deselect(before(text, "filtered out"));
         } else if text.starts_with("Summary [") && text.contains(" run: ") {
             let failed = before(text, "failed") + before(text, "timed out");
             self.add(before(text, "passed"), failed, before(text, "skipped"));
@@ -259,6 +269,7 @@ impl Found {
             let passed = before(text, "passed") + before(text, "xpassed");
             let failed = before(text, "failed") + before(text, "error");
             self.add(passed, failed, before(text, "skipped") + before(text, "xfailed"));
+            self.deselect(before(text, "deselected") + before(text, "filtered out"));
         }
         is_deno || is_summary
     }

@@ -95,6 +95,7 @@ impl Rerun {
             // Without numbers the exit code of the repetition shows no more than that of the run.
             None if claimed != (None, None) || !self.named => None,
             _ if !self.whole => None,
+            Some(counts) if counts.deselected > 0 && !self.named => None,
             _ => Some(Finding::passed()),
         }
     }

@@ -85,12 +85,12 @@ impl TestClaim {
                 continue;
             }
             let selected = usual.read(&command.argv);
-            let selected = selected.as_ref().and_then(|test| test.selection());
+            let selected = selected.as_ref().and_then(|test| test.part(counts));
             let is_declared = declared.read(&command.argv).is_some_and(|test| test.named);
             match selected {
-                Some(argument) if !is_declared || self.all => {
+                Some(selected) if !is_declared || self.all => {
                     part = Some(format!(
-                        "tests are claimed to have passed, but the check `{}` may run a part of them (`{argument}`)",
+                        "tests are claimed to have passed, but the check `{}` may run a part of them ({selected})",
                         command.argv.join(" ")
                     ));
                 }

@@ -94,7 +94,8 @@ pub(super) fn is_unrepeated_failure(
     let again = || {
         runner.is_some()
             && all().any(|(later, other)| {
-                let read = commands.read(&other.argv).filter(|read| read.selection().is_none());
+                let read =
+                    commands.read(&other.argv).filter(|read| read.part(later.tests).is_none());
                 later.at > run.at
                     && later.result(other) == CommandResult::Succeeded
                     && read.as_ref().and_then(TestUse::runner) == runner

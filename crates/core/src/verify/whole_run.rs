@@ -61,9 +61,9 @@ pub(super) fn partial(
     if let Some(folder) = elsewhere(run, used, root) {
         return Some(format!("it ran in {folder}, not in the folder of the step"));
     }
-    let argument = test.selection()?;
+    let part = test.part(run.tests)?;
     Some(format!(
-        "with `{argument}` it may be a part of the tests; if it is all of them, add the command to \
+        "{part} it may be a part of the tests; if it is all of them, add the command to \
          `testCommands` in the settings"
     ))
 }

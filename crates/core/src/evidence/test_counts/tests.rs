@@ -113,3 +113,24 @@ fn a_summary_on_several_lines_is_one() {
         assert_eq!(counts.summaries, expected, "{output}");
     }
 }
+
+#[test]
+fn tests_that_a_selection_left_out_are_counted() {
+    for (output, expected) in [
+        ("4 passed, 1 deselected in 0.01s", 1),
+        ("==== 2 passed, 1 skipped, 3 deselected, 1 warning in 0.01s ====", 3),
+        (
+            "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 5 filtered out; finished in 0.00s",
+            5,
+        ),
+        ("ok | 3 passed | 0 failed | 2 filtered out (10ms)", 2),
+        ("5 passed in 0.01s", 0),
+        (
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s",
+            0,
+        ),
+    ] {
+        let counts = TestCounts::in_output(output, "").unwrap();
+        assert_eq!(counts.deselected, expected, "{output}");
+    }
+}

@@ -261,3 +261,21 @@ fn a_result_of_tests_in_a_key_reads_no_sentence() {
     assert_eq!(verdict.verdict, Unchecked, "{reason}");
     assert!(reason.contains("Performance doubled"), "{reason}");
 }
+
+#[test]
+fn tests_that_a_selection_left_out_raise_doubt_wherever_it_stands() {
+    let report = json!({"modified": ["src/calc.py"], "testResult": "passed"});
+    for (command, output) in [
+        ("pytest -q", "4 passed, 1 deselected in 0.02s"),
+        (
+            "cargo test",
+            "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 3 filtered out; finished in 0.00s",
+        ),
+    ] {
+        let step = Step::fixed().run(command, 0).printing(output);
+        check(&step, &[(report.clone(), Inconclusive, "deselected in its output")]);
+        // What the settings call the tests may select.
+        let named = Step { test_commands: vec![command.to_owned()], ..step };
+        check(&named, &[(report.clone(), Passed, "")]);
+    }
+}

@@ -5,6 +5,7 @@
 //! selecting options: an argument that is not known to be harmless may select, so it raises doubt.
 
 mod files;
+mod selection;
 mod table;
 mod words;
 
@@ -15,8 +16,8 @@ pub(super) use files::{
     is_shell_script, is_test_folder, names_runner, python_of, uses_installed,
 };
 use table::{
-    ALIASES, DISPLAY, DISPLAY_VARIABLES, HARMLESS, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS,
-    LAUNCHERS, LISTING, PACKAGE_PROGRAMS, RUNNERS, Runner,
+    ALIASES, DISPLAY, DISPLAY_VARIABLES, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,
+    LISTING, PACKAGE_PROGRAMS, RUNNERS, Runner,
 };
 use words::{fits, has, program};
 
@@ -124,24 +125,6 @@ impl TestUse<'_> {
     /// Whether it has an argument.
     pub(super) fn has(&self, argument: &str) -> bool {
         self.args.iter().any(|own| own == argument)
-    }
-
-    /// The argument that may select a part of the tests.
-    pub(super) fn selection(&self) -> Option<&str> {
-        let (harmless, valued) =
-            self.runner.map_or(("", ""), |runner| (runner.harmless, runner.valued));
-        let mut rest = self.rest.iter();
-        while let Some(arg) = rest.next() {
-            let name = arg.split_once('=').map_or(*arg, |(name, _)| name);
-            if has(valued, name) {
-                if name == *arg {
-                    rest.next();
-                }
-            } else if !has(HARMLESS, arg) && !has(harmless, arg) {
-                return Some(arg);
-            }
-        }
-        None
     }
 
     /// The folders to which its arguments limit the tests: usual ones, which can be all that there are.

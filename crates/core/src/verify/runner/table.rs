@@ -13,6 +13,8 @@ pub(super) struct Runner {
     pub(super) display: &'static str,
     /// Options of the same kind with a value, which follows after `=` or as the next argument.
     pub(super) valued: &'static str,
+    /// Letters of short options without a value that can stand together, as in `-qx`; one of `valued` may end the group.
+    pub(super) flags: &'static str,
     /// Options and settings with which it exits with 0 whatever its tests do; those with a value end with `=`.
     pub(super) hiding: &'static str,
     /// Options with which it runs no test.
@@ -30,6 +32,7 @@ const PLAIN: Runner = Runner {
     harmless: "",
     display: "",
     valued: "",
+    flags: "",
     hiding: "",
     listing: "",
     files: "",
@@ -86,11 +89,12 @@ pub(super) const RUNNERS: &[Runner] = &[
     Runner {
         programs: "pytest py.test",
         display: "-v -vv -q",
-        harmless: "-q* -v* -s* -x* -l -r* --exitfirst --maxfail=* --tb=* --durations=* --cov --cov=* --cov-* \
-            --no-header --no-summary --strict-markers --strict-config --full-trace --showlocals -n* --dist=* \
+        harmless: "--exitfirst --maxfail=* --tb=* --durations=* --cov --cov=* --cov-* \
+            --no-header --no-summary --strict-markers --strict-config --full-trace --showlocals --dist=* \
             --junitxml=* --junit-xml=* --disable-warnings --cache-clear --ff --failed-first --capture=* -p no:cacheprovider no:randomly no:warnings . ./ \
             tests tests/ ./tests test test/",
-        valued: "-n -W --tb --maxfail --durations --cov --timeout --log-level --log-cli-level --junitxml --color",
+        flags: "qvsxl",
+        valued: "-n -r -W --tb --maxfail --durations --cov --timeout --log-level --log-cli-level --junitxml --color",
         hiding: "--setup-only --setup-plan --collectonly --markers --cache-show -V addopts=",
         tests: ".py",
         files: "conftest.py pytest.ini .pytest.ini pytest.toml .pytest.toml pyproject.toml tox.ini setup.cfg pytest.py pytest/* _pytest/* \
@@ -145,6 +149,7 @@ pub(super) const RUNNERS: &[Runner] = &[
         verbs: "test",
         harmless: "./... -race -cover -count=* -timeout=* -failfast -vet=* -json -coverprofile=* -parallel=*",
         valued: "-count -timeout -parallel -p -coverprofile",
+        flags: "",
         hiding: "-exec= --exec=",
         listing: "-c -list -n",
         files: "go.mod go.work vendor/*",
