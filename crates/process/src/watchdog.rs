@@ -11,6 +11,15 @@ use std::sync::OnceLock;
 /// The `PATH` for system tools that helper processes run.
 pub(super) const PATH: &str = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin";
 
+/// Removes the directory `$1`. A process that is ending may still change it, so this is repeated for ten seconds.
+pub(super) const REMOVE: &str = r#"
+round=0
+until rm -rf -- "$1" 2>/dev/null || [ "$round" -ge 100 ]; do
+  sleep 0.1
+  round=$((round + 1))
+done
+"#;
+
 /// Waits for the end of `kb` by reading from a pipe that only `kb` has open. Then kills every
 /// process that carries the mark of this `kb` and removes the temporary directory.
 ///
@@ -30,7 +39,8 @@ while [ "$round" -lt 1000 ]; do
   [ "$round" -lt 20 ] || sleep 0.01
   round=$((round + 1))
 done
-[ -z "$2" ] || rm -rf -- "$2"
+shift
+[ -z "$1" ] && exit
 "#;
 
 /// Starts the watchdog of this process and makes this process adopt orphans. Only the first call has
@@ -47,7 +57,7 @@ pub(super) fn start_once(instance: &Instance) {
 fn start(instance: &Instance) -> io::Result<ChildStdin> {
     let mut command = Command::new("/bin/sh");
     command
-        .args(["-c", SCRIPT, "kb-watchdog", instance.name()])
+        .args(["-c", &[SCRIPT, REMOVE].concat(), "kb-watchdog", instance.name()])
         .arg(instance.temporary_directory().unwrap_or(Path::new("")))
         .current_dir("/")
         .env_clear()

@@ -261,12 +261,26 @@ pub(super) async fn run(
         failure.details = outcome.failure.and_then(|f| f.details);
         outcome = Outcome { kind: OutcomeKind::Timeout, failure: Some(failure), ..outcome };
     }
+    if let Some(error) = outcome.failure.as_ref().and_then(failed_storage) {
+        let ended = Some(channel.work.instance);
+        let _ = channel.messages.send(Message::JournalFailed { ended, error });
+        return;
+    }
     let outcome = super::prepare::check_output(&channel.step, outcome, &channel.redactor);
     let report = channel.payloads.store_report(report::report(outcome, &channel.redactor));
     let work = channel.work;
     let ended = Some(work.instance);
     let _ =
         channel.send(ended, report, |report| Message::Ended { work, report: report.map(Box::new) });
+}
+
+/// The step is not at fault if `kb` cannot store its own state: nothing is recorded, and the run can be resumed.
+fn failed_storage(failure: &Failure) -> Option<JournalError> {
+    match failure.code {
+        Code::JOURNAL_FULL => Some(JournalError::Full(None)),
+        Code::STATE_UNSTORED => Some(JournalError::Broken(failure.message.clone())),
+        _ => None,
+    }
 }
 
 /// Waits for the end of a timeout; forever without one.

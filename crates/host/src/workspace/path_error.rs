@@ -69,6 +69,14 @@ pub enum PathError {
         /// The reason given by the glob parser.
         why: String,
     },
+    /// The state folder of `kb` cannot be written, so that a killed command could not be compared later.
+    #[error("the state before the command cannot be stored: {error}")]
+    Unstored {
+        /// The message of the operating system.
+        error: String,
+        /// Whether the disk or a quota is full.
+        is_full: bool,
+    },
     /// The operating system reports an error.
     #[error("`{path}`: {error}")]
     Io {
@@ -83,6 +91,13 @@ impl PathError {
     /// An error of the operating system.
     pub(crate) fn io(path: &str, error: impl std::fmt::Display) -> Self {
         PathError::Io { path: path.to_owned(), error: error.to_string() }
+    }
+
+    /// The state before a command cannot be stored.
+    pub(crate) fn unstored(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let is_full = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
+        PathError::Unstored { error: error.to_string(), is_full }
     }
 
     /// Whether a rule forbids the path, as opposed to a missing file or an I/O error.
@@ -141,6 +156,14 @@ impl PathError {
             PathError::WrongKind { .. } => {
                 (Code::PATH_WRONG_KIND, "list the folder to see the kind of each path")
             }
+            PathError::Unstored { is_full: true, .. } => (
+                Code::JOURNAL_FULL,
+                "free space on the disk of the state folder; `kb run resume` continues the run",
+            ),
+            PathError::Unstored { is_full: false, .. } => (
+                Code::STATE_UNSTORED,
+                "check the disk and the permissions of the state folder; `kb run resume` continues the run",
+            ),
             PathError::Io { .. } => {
                 return Failure::new(Code::FILE_FAILED, self.to_string());
             }

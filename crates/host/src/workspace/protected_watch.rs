@@ -80,7 +80,7 @@ impl ProtectedWatch {
         );
         match (self.before.truncated, &self.unstored) {
             (true, _) => Err(PathError::TooMuch(message)),
-            (false, Some(error)) => Err(PathError::io("the state before the command", error)),
+            (false, Some(error)) => Err(PathError::unstored(error)),
             (false, None) => Ok(()),
         }
     }

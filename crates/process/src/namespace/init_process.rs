@@ -93,7 +93,7 @@ fn run(temporary: Option<PathBuf>) -> io::Result<()> {
 /// Replaces this process by one that removes a directory.
 fn remove(directory: PathBuf) -> io::Result<()> {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", "exec rm -rf -- \"$1\"", "kb-init"]).arg(directory);
+    command.args(["-c", crate::watchdog::REMOVE, "kb-init"]).arg(directory);
     // The environment holds only the variables that mark a helper process, so `PATH` is added.
     command.env("PATH", crate::watchdog::PATH);
     Err(command.exec())

@@ -201,10 +201,11 @@ fn create(paths: &JournalPaths) -> Result<(), JournalError> {
     build(&unfinished)?;
     file.sync_all().map_err(|error| JournalError::of_file("sync", &unfinished, &error))?;
     // Before the database has its name: a process that finds it relies on the folders above it.
-    sync_names(&paths.directory)?;
-    // The first writer syncs the new name.
+    paths.directory.parent().map_or(Ok(()), sync_names)?;
     std::fs::rename(&unfinished, &paths.database)
-        .map_err(|error| JournalError::of_file("make", &paths.database, &error))
+        .map_err(|error| JournalError::of_file("make", &paths.database, &error))?;
+    // SQLite syncs the folder too when it creates a WAL, also for a reader, and does not report a failure.
+    sync_folder(&paths.directory).or_else(|error| remove(&paths.database).and(Err(error)))
 }
 
 fn remove(path: &Path) -> Result<(), JournalError> {
@@ -239,16 +240,17 @@ fn fill(database: &Path) -> Result<(), JournalError> {
 
 /// Syncs the folder and all folders above it, any of which may be new and not synced yet.
 fn sync_names(directory: &Path) -> Result<(), JournalError> {
-    for folder in directory.ancestors() {
-        let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        match synced {
-            Ok(()) => {}
-            // A folder of another user; its entries existed before.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-            Err(error) => return Err(JournalError::of_file("sync", folder, &error)),
+    directory.ancestors().try_for_each(sync_folder)
+}
+
+/// Syncs the entries of a folder. That of another user is left out: its entries existed before.
+fn sync_folder(folder: &Path) -> Result<(), JournalError> {
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {
+            Err(JournalError::of_file("sync", folder, &error))
         }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Opens a write connection. [`super::writer::Writer`] decides which commits SQLite syncs.
