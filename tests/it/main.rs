@@ -62,6 +62,7 @@ mod http_steps;
 mod idle;
 mod import_actions;
 mod import_closed;
+mod import_dagu;
 mod import_documents;
 mod import_published;
 mod importing;

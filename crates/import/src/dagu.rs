@@ -1,13 +1,15 @@
 //! Dagu workflows.
 
 use super::dagu_call::{Call, outputs, parallel};
+use super::dagu_command::Command;
+use super::dagu_condition::condition;
 use super::dagu_documents::Documents;
 use super::dagu_params::{add, declare};
 use super::dagu_references::{Readable, resolved};
 use super::draft::{Draft, literal, reference, step_id};
-use super::fields::{Fields, flag, texts, words};
+use super::fields::{Fields, flag, words};
 use super::output::Out;
-use super::shell::{Variables, look_at};
+use super::shell::Variables;
 use kb_language::definition::Positioned;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +31,8 @@ struct Known<'d> {
     passable: Vec<(String, String)>,
     /// The ids of the steps that run other workflows, by the variables of their results.
     calls: Vec<(String, String)>,
+    /// The steps by the names that references use.
+    steps: Vec<String>,
 }
 
 /// Translates one document of a file.
@@ -43,17 +47,7 @@ pub(super) fn convert_document(
     fields.left_out(&MAILS, "`notify` of the settings tells of runs", draft);
     fields.title(draft);
     draft.id = documents.at(index).id.clone();
-    match fields
-        .take("type")
-        .map(|kind| (kind.line, words(kind, "type", draft).unwrap_or_default()))
-    {
-        Some((_, kind)) if kind == "chain" => draft.set("order", "sequential"),
-        Some((line, kind)) if kind != "graph" => {
-            draft.fails(line, format!("`type: {kind}` is not mapped"));
-        }
-        None => chain(&fields, draft),
-        _ => {}
-    }
+    let order = order(&fields, draft);
     if let Some(schedule) = fields.take("schedule") {
         if index > 0 {
             draft.left_out(schedule.line, "`schedule` of a document after the first is not mapped");
@@ -78,6 +72,7 @@ pub(super) fn convert_document(
         values: fields.take("params").map(|params| declare(params, draft)).unwrap_or_default(),
         passable: Vec::new(),
         calls: Vec::new(),
+        steps: Vec::new(),
     };
     passed(documents, index, &mut known, draft);
     known.params.clone_from(&known.values);
@@ -100,8 +95,13 @@ pub(super) fn convert_document(
     if let Some(steps) = steps {
         results(steps, index, &mut known, draft);
         known.passable.extend(known.values.iter().cloned());
-        for (index, (id, step)) in named(steps).into_iter().enumerate() {
-            draft.scope(&id, Some(step), |draft| self::step(&id, index, step, &known, draft));
+        known.steps =
+            steps.items().iter().filter_map(|step| Fields::ahead(step).text("id")).collect();
+        let mut previous: Option<String> = None;
+        for (id, step) in named(steps) {
+            let after = previous.as_deref().filter(|_| order == Order::Chain);
+            draft.scope(&id, Some(step), |draft| self::step(&id, after, step, &known, draft));
+            previous = Some(id);
         }
     }
     if let Some(handlers) = fields.take("handlerOn") {
@@ -132,7 +132,7 @@ fn handler(event: &str, handler: &Positioned, known: &Known<'_>, draft: &mut Dra
     let id = format!("on-{event}");
     let failing = draft.report.failing();
     let steps = draft.apart(|draft| {
-        draft.scope(&id, Some(handler), |draft| step(&id, 0, handler, known, draft));
+        draft.scope(&id, Some(handler), |draft| step(&id, None, handler, known, draft));
     });
     // What fails after the work does not change how a run ends.
     if draft.report.failing() > failing {
@@ -189,18 +189,44 @@ pub(super) fn named(steps: &Positioned) -> Vec<(String, &Positioned)> {
     steps.items().iter().enumerate().map(|(index, step)| (id((index, step)), step)).collect()
 }
 
-/// Orders steps without `type` and `depends`, which Dagu runs one after another.
-fn chain(fields: &Fields<'_>, draft: &mut Draft) {
-    let Some(steps) = fields.peek("steps") else { return };
+/// How the steps of a workflow are ordered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// By their `depends`, or one after another by the key `order`.
+    Written,
+    /// A step without `depends` waits for the one above it.
+    Chain,
+}
+
+/// Takes `type`. Without it, and with `chain`, Dagu runs a step without `depends` after the one above it.
+fn order(fields: &Fields<'_>, draft: &mut Draft) -> Order {
+    let kind = fields.take("type").map(|kind| (kind.line, words(kind, "type", draft)));
+    let is_chain = match &kind {
+        None => true,
+        Some((_, kind)) if kind.as_deref() == Some("chain") => true,
+        Some((_, kind)) if kind.as_deref() == Some("graph") => false,
+        Some((line, other)) => {
+            let other = other.as_deref().unwrap_or_default();
+            draft.fails(*line, format!("`type: {other}` is not mapped"));
+            false
+        }
+    };
+    let Some(steps) = fields.peek("steps").filter(|_| is_chain) else { return Order::Written };
     let all = named(steps);
     let ordered = |(_, step): &(String, &Positioned)| Fields::ahead(step).peek("depends").is_some();
-    if all.len() > 1 && !all.iter().any(ordered) {
-        draft.set("order", "sequential");
-        draft.hint(
-            steps.line,
-            "without `type` and `depends`, Dagu runs steps one after another: `order: sequential`",
-        );
+    if all.iter().any(ordered) {
+        let text =
+            "without `type: graph`, Dagu runs a step without `depends` after the one above it";
+        draft.hint(steps.line, text);
+        return Order::Chain;
     }
+    if all.len() > 1 {
+        draft.set("order", "sequential");
+        let text =
+            "without `type` and `depends`, Dagu runs steps one after another: `order: sequential`";
+        draft.hint(steps.line, text);
+    }
+    Order::Written
 }
 
 /// Declares the parameters that calls pass and the document does not declare.
@@ -239,19 +265,21 @@ fn results(steps: &Positioned, index: usize, known: &mut Known<'_>, draft: &mut 
     }
 }
 
-fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mut Draft) {
+/// `after`: the step that this one waits for without `depends` of its own.
+fn step(id: &str, after: Option<&str>, step: &Positioned, known: &Known<'_>, draft: &mut Draft) {
     let fields = match step.words() {
         Some(_) => Fields::ahead(step),
         None => Fields::of(step, format!("steps.{id}."), draft),
     };
     let mut map: Vec<(&'static str, Out)> = vec![("id", id.into())];
-    for key in ["id", "name", "output"] {
-        fields.text(key);
-    }
+    let names = ["id", "name"].map(|key| fields.text(key));
+    fields.text("output");
     if let Some(text) = fields.text("description") {
         map.push(("name", literal(&text).into()));
     }
-    map.extend(fields.depends_on("depends", draft));
+    let after = || Some(("dependsOn", Out::texts(&[after?.to_owned()])));
+    map.extend(fields.depends_on("depends", draft).or_else(after));
+    map.extend(condition(&fields, &known.passable, draft));
     draft.place(&map);
     fields.left_out(&["mailOnError"], "`notify` of the settings tells of runs", draft);
     let mut variables = fields.take("env").map(|env| environment(env, draft)).unwrap_or_default();
@@ -267,22 +295,21 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
         is_translated = false;
         let why = format!("`steps.{id}.{elsewhere}` is not mapped: the command does not run here");
         draft.without_work(step.line, why, step, &mut map);
-    } else if let Some((text, line)) =
-        command(&fields, step, draft).filter(|(text, _)| !text.trim().is_empty())
-    {
-        let (text, read) = outputs(&text, line, &known.calls, draft);
-        let readable = Readable { workflow: known.name, params: &known.params };
+    } else if let Some(command) = Command::of(&fields, step, draft) {
+        let line = command.line;
+        let (text, read) = outputs(&command.text, line, &known.calls, draft);
+        let (params, steps) = (&known.params, &known.steps);
+        let readable = Readable { workflow: known.name, params, steps };
         let text = resolved(&text, line, &readable, &mut variables, draft);
-        look_at(&text, line, draft);
-        variables.provide(&text, &known.values);
-        variables.provide(&text, &read);
+        let about_run = about_run(known.name, names.into_iter().flatten().last());
+        let values = [&known.values[..], &read, &about_run].concat();
+        let text = command.script(&text, &mut variables, &values, &known.passable, draft);
         // A reference orders the steps by itself.
         map.push(("run", text.into()));
     } else {
         fields.take_rest();
         is_translated = false;
-        let label = if id.is_empty() { (index + 1).to_string() } else { id.to_owned() };
-        draft.without_work(step.line, format!("the step `{label}` has no command"), step, &mut map);
+        draft.without_work(step.line, format!("the step `{id}` has no command"), step, &mut map);
     }
     map.extend(variables.out().map(|env| ("env", env)));
     if let Some(folder) = fields.text("dir").or_else(|| fields.text("workingDir")) {
@@ -303,6 +330,16 @@ fn step(id: &str, index: usize, step: &Positioned, known: &Known<'_>, draft: &mu
     draft.steps.push(Out::map(map));
 }
 
+/// The variables that Dagu sets for each command, and that have a counterpart.
+fn about_run(workflow: &str, step: Option<String>) -> Vec<(String, String)> {
+    let mut all = vec![
+        ("DAG_NAME".to_owned(), literal(workflow)),
+        ("DAG_RUN_ID".to_owned(), "{{run.id}}".to_owned()),
+    ];
+    all.extend(step.map(|step| ("DAG_RUN_STEP_NAME".to_owned(), literal(&step))));
+    all
+}
+
 /// The key that lets a step run on another machine or by another program than the shell.
 fn runs_elsewhere(fields: &Fields<'_>) -> Option<&'static str> {
     let local = |key: &&str| {
@@ -319,27 +356,6 @@ fn runs_elsewhere(fields: &Fields<'_>) -> Option<&'static str> {
         fields.take("type");
     }
     found
-}
-
-fn command(fields: &Fields<'_>, step: &Positioned, draft: &Draft) -> Option<(String, u32)> {
-    if let Some(words) = step.words() {
-        return Some((words, step.line));
-    }
-    let command = ["run", "command"].iter().find_map(|key| fields.take(key));
-    let script = fields.text("script");
-    let line = command.map_or(step.line, |command| command.line);
-    let command = command.map(|command| texts(command, "command", draft).join("\n"));
-    match (command, script) {
-        (Some(program), Some(script)) if ["bash", "sh"].contains(&program.as_str()) => {
-            Some((script, line))
-        }
-        (Some(program), Some(script)) => {
-            Some((format!("{program} <(cat <<'SCRIPT'\n{script}\nSCRIPT\n)"), line))
-        }
-        (Some(command), None) => Some((command, line)),
-        (None, Some(script)) => Some((script, line)),
-        (None, None) => None,
-    }
 }
 
 fn policies(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {

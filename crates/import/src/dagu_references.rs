@@ -19,6 +19,8 @@ pub(super) struct Readable<'a> {
     pub(super) workflow: &'a str,
     /// The values of its parameters.
     pub(super) params: &'a [(String, String)],
+    /// The ids of its steps, whose results older files read as `${ID.stdout}`.
+    pub(super) steps: &'a [String],
 }
 
 /// The text with variables in the place of references.
@@ -30,7 +32,7 @@ pub(super) fn resolved(
     draft: &mut Draft,
 ) -> String {
     let (mut out, mut rest) = (String::new(), text);
-    while let Some((at, path)) = next(rest) {
+    while let Some((at, path)) = next(rest, readable.steps) {
         out.push_str(&rest[..at]);
         let written = &rest[at..at + path.len() + 3];
         rest = &rest[at + written.len()..];
@@ -82,14 +84,14 @@ impl Readable<'_> {
 }
 
 /// Where the next reference begins, and its path.
-fn next(text: &str) -> Option<(usize, &str)> {
+fn next<'t>(text: &'t str, steps: &[String]) -> Option<(usize, &'t str)> {
     text.match_indices("${").find_map(|(at, _)| {
         let inner = &text[at + 2..];
         let path = &inner[..inner.find(|c: char| !is_word(c) && c != '.')?];
         let (namespace, names) = path.split_once('.')?;
         let is_name = |name: &str| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         let found = inner[path.len()..].starts_with('}')
-            && NAMESPACES.contains(&namespace)
+            && (NAMESPACES.contains(&namespace) || steps.iter().any(|step| step == namespace))
             && names.split('.').all(is_name);
         found.then_some((at, path))
     })

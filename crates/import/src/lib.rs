@@ -20,6 +20,8 @@ mod archon;
 mod around;
 mod dagu;
 mod dagu_call;
+mod dagu_command;
+mod dagu_condition;
 mod dagu_documents;
 mod dagu_file;
 mod dagu_params;

@@ -72,7 +72,7 @@ pub(super) fn quoted_after(text: &str) -> Quoted {
 }
 
 /// Whether a shell text reads a variable.
-fn reads(text: &str, name: &str) -> bool {
+pub(super) fn reads(text: &str, name: &str) -> bool {
     let after = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
     text.match_indices(name).any(|(at, _)| {
         let before = &text[..at];
