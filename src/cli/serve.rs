@@ -6,8 +6,10 @@ use super::runtime::{self, Workers};
 use super::serve_token;
 use super::terminal::Terminal;
 use kb_base::value::counted;
+use kb_language::definition::Settings;
 use kb_serve::serve::{self, Daemon, DaemonOptions, UnitKind};
 use kb_serve::web::{Listen, Server, login_url_of};
+use kb_service::service::runs::ProjectContext;
 use kb_service::service::{Environment, Project, ServiceError, open_triggers, unset_hook_secrets};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -155,9 +157,9 @@ pub(super) fn run(
             Server::start_with(daemon.shared()?, &listen, clock, stop.clone(), mcp).await?;
         if args.open {
             let url = server.login_url()?;
-            let folder = daemon.projects().first().map(|served| &served.context.state_dir);
-            let opened =
-                folder.is_some_and(|folder| serve::open_page(&url, folder, &environment.variables));
+            let served: Vec<&ProjectContext> =
+                daemon.projects().iter().map(|served| &served.context).collect();
+            let opened = open_page(&url, &served, environment);
             let shown = show_link(&format!("open {url}\n"), opened, terminal)?;
             if !shown || format == LogFormat::Json {
                 say(format, &format!("listening on {}", server.url()), terminal)?;
@@ -204,7 +206,7 @@ fn open_running(
     let now = environment.clock.wall();
     let store = open_triggers(&project).map_err(ServiceError::from)?;
     let Some(url) = login_url_of(folder, &store, now)? else { return Ok(false) };
-    let opened = serve::open_page(&url, folder, &environment.variables);
+    let opened = open_page(&url, &[&project.context], environment);
     let text = format!("`kb serve` runs already; open {url}\n");
     if !show_link(&text, opened, terminal)? {
         let address = url.split('#').next().unwrap_or_default();
@@ -217,6 +219,18 @@ fn open_running(
 /// log has it. With `--quiet` it is only shown where no browser has it.
 fn show_link(text: &str, opened: bool, terminal: &mut Terminal) -> Result<bool, CliError> {
     Ok(!(opened && terminal.is_quiet()) && terminal.private(text)?)
+}
+
+/// Opens an address in the browser, by a program that is no file of these projects. Returns whether one was started.
+fn open_page(url: &str, served: &[&ProjectContext], environment: &Environment) -> bool {
+    let Some(first) = served.first() else { return false };
+    let mut others: Vec<String> = Vec::new();
+    for context in served {
+        others.push(context.root.to_string_lossy().into_owned());
+        others.extend(context.opened.iter().cloned());
+    }
+    let supervisor = first.opening(&others).supervisor(&Settings::default(), &[]);
+    serve::open_page(url, &first.state_dir, &supervisor, &environment.variables)
 }
 
 fn print_unit(

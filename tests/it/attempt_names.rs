@@ -109,3 +109,45 @@ tests: [{name: as recorded, expect: {attempts: {fix: 2}, files: {log.txt: \"chan
     scratch.write(".kb/tests/rounds.test.yml", replayed);
     scratch.kb(&["playbook", "test", ".kb/tests/rounds.test.yml"]).code(0).says(&["1 passed"]);
 }
+
+/// What a policy denied was not read: a recording has no text of it, which the next specialist could read there.
+#[test]
+fn a_recording_has_no_file_that_a_policy_denied() {
+    let scratch = Scratch::new(&[
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: w, specialist: s, task: T., verify: {claims: none}}\n",
+        ),
+        (".kb/specialists/s.yml", "schema: kb.specialist/1\nid: s\nrole: R.\ntools: [fs:read]\n"),
+        (
+            ".kb/kb.config.yml",
+            "schema: kb.config/1\ntools: {security: {'fs:read': {denied_paths: ['private/**']}}}\n",
+        ),
+        ("private/k.txt", "PRIVATE-123\n"),
+        ("open.txt", "OPEN-456\n"),
+    ]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let server = runtime.block_on(async {
+        let server = MockServer::start().await;
+        let turns = [
+            ("fs_read", json!({"path": "private/k.txt"})),
+            ("fs_read", json!({"path": "open.txt"})),
+            ("submit_output", json!({"summary": "read"})),
+        ];
+        for (priority, (tool, args)) in (1..).zip(turns) {
+            let body = response(tool, args);
+            let answer = ResponseTemplate::new(200).set_body_raw(body, "text/event-stream");
+            let mock = Mock::given(method("POST")).respond_with(answer).up_to_n_times(1);
+            mock.with_priority(priority).mount(&server).await;
+        }
+        server
+    });
+    let uri = server.uri();
+    let run = ["playbook", "run", "p", "--record", ".kb/tests/s.script.yml"];
+    let said = scratch.kb_with(&run, |command| {
+        command.env("KB_LLM_ENDPOINT", uri).env("KB_LLM_MODEL", "tiny");
+    });
+    said.code(0);
+    let test = scratch.read(".kb/tests/s.test.yml");
+    assert!(test.contains("OPEN-456") && !test.contains("PRIVATE-123"), "{test}");
+}

@@ -19,13 +19,20 @@ pub(super) struct Command {
     /// Whether the first failing command ends it. Dagu gives `-e` to its shell, and no option to a program that a
     /// step names.
     ends_at_failure: bool,
+    /// Whether one of several commands reads a variable that another one sets: it is empty there.
+    reads_of_others: bool,
 }
 
 impl Command {
     /// Takes the command and the script of a step; `None` if it has neither.
     pub(super) fn of(fields: &Fields<'_>, step: &Positioned, draft: &Draft) -> Option<Command> {
-        let shell =
-            |text: String, line| Command { text, line, program: None, ends_at_failure: true };
+        let shell = |text: String, line| Command {
+            text,
+            line,
+            program: None,
+            ends_at_failure: true,
+            reads_of_others: false,
+        };
         if let Some(words) = step.words() {
             return Some(shell(words, step.line)).filter(Command::is_some);
         }
@@ -43,7 +50,12 @@ impl Command {
             ([command], None) => shell(command.clone(), line),
             // Each has a shell of its own.
             (commands, None) => {
-                shell(commands.iter().map(|command| format!("(\n{command}\n)\n")).collect(), line)
+                let text: String =
+                    commands.iter().map(|command| format!("(\n{command}\n)\n")).collect();
+                let of_all = unset_variables(&text);
+                let mut read = commands.iter().flat_map(|command| unset_variables(command));
+                let reads_of_others = read.any(|name| !of_all.contains(&name));
+                Command { reads_of_others, ..shell(text, line) }
             }
         };
         Some(made).filter(Command::is_some)
@@ -53,7 +65,7 @@ impl Command {
         let is_shell =
             ["bash", "sh"].contains(&program.rsplit(['/', ' ']).next().unwrap_or_default());
         let program = (!is_shell).then_some(program);
-        Command { text, line, program, ends_at_failure: false }
+        Command { text, line, program, ends_at_failure: false, reads_of_others: false }
     }
 
     fn is_some(&self) -> bool {
@@ -83,12 +95,13 @@ impl Command {
             known.iter().any(|(known, _)| known == name)
                 || variables.0.iter().any(|(known, _)| known == name)
         };
-        let unset: Vec<String> =
-            unset_variables(text).into_iter().filter(|name| !is_known(name)).collect();
-        for name in unset.iter().filter(|name| name.starts_with(OF_RUN)) {
-            draft.fails(self.line, format!("`${{{name}}}` is not mapped"));
+        for name in unset_variables(text) {
+            if name.starts_with(OF_RUN) && !is_known(&name) {
+                draft.fails(self.line, format!("`${{{name}}}` is not mapped"));
+            }
         }
-        // `kb` runs a text with `bash -euo pipefail`.
+        // `kb` runs a text with `bash -euo pipefail`. A name that nothing sets stays an error: Dagu takes it from the
+        // environment of its server.
         let positional = text
             .split('$')
             .skip(1)
@@ -97,7 +110,7 @@ impl Command {
         if !self.ends_at_failure {
             options.push_str(" +e");
         }
-        if positional || !unset.is_empty() {
+        if positional || self.reads_of_others {
             options.push_str(" +u");
         }
         if text.replace("||", "").contains('|') {

@@ -3,10 +3,6 @@
 /// The names of the variables that a script reads without a default, and that it gives no value, in the
 /// order of the text. Text in single quotes and comments do not count.
 pub fn unset_variables(script: &str) -> Vec<String> {
-    let options = script.lines().next().and_then(|line| line.strip_prefix("set "));
-    if options.is_some_and(|options| options.split(' ').any(|option| option == "+u")) {
-        return Vec::new();
-    }
     let mut found: Vec<String> = Vec::new();
     let (mut single, mut double, mut before) = (false, false, ' ');
     let mut rest = script.char_indices();

@@ -1,5 +1,6 @@
 //! Processes of `kb` that outlive the process that started them.
 
+use super::Supervisor;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -59,14 +60,21 @@ impl Detached {
 /// Opens an address in the browser of the person, where there is a graphical session. A file in `folder`, which only the user can
 /// read, leads there: the arguments of programs can be read by every user of the machine. Returns whether a
 /// browser was started; what it shows is not known. Must be called in a tokio runtime.
-pub fn open_page(url: &str, folder: &Path, variables: &BTreeMap<String, String>) -> bool {
+pub fn open_page(
+    url: &str,
+    folder: &Path,
+    supervisor: &Supervisor,
+    variables: &BTreeMap<String, String>,
+) -> bool {
     let has = |name: &str| variables.get(name).is_some_and(|value| !value.is_empty());
     if !["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].into_iter().any(has) {
         return false;
     }
+    // A program that a specialist could write is none that opens a page with a session.
+    let Ok(program) = supervisor.own_program("xdg-open") else { return false };
     let page = folder.join("open.html");
     let Ok(()) = write_link(&page, url) else { return false };
-    let mut command = tokio::process::Command::new("xdg-open");
+    let mut command = tokio::process::Command::new(program);
     command.arg(page).env_clear().envs(variables).process_group(0).kill_on_drop(false);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
 }

@@ -87,6 +87,43 @@ fn kb_starts_no_shell_of_an_opened_folder() {
     }
 }
 
+/// A test of a playbook executes in a folder of its own; the project that it belongs to is not trusted there either.
+#[test]
+fn a_test_starts_no_shell_and_no_git_of_the_project() {
+    let scratch = project("steps: [{id: a, run: 'true', workspace: worktree}]");
+    let test = "schema: kb.test/1\nplaybook: p\ntests: [{name: n, git: true, expect: {status: succeeded}}]\n";
+    scratch.write(".kb/tests/p.test.yml", test);
+    let home = scratch.root().parent().unwrap().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    let own = scratch.root().join(".venv/bin");
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    let said = scratch.kb_with(&["playbook", "test"], |kb| {
+        kb.env("HOME", &home).env("PATH", path);
+    });
+    assert!(!home.join("pwned").exists(), "{said:?}");
+    said.code(0).says(&["1 passed"]);
+}
+
+/// A step in a worktree makes `kb` ask git for its settings.
+#[test]
+fn kb_starts_no_git_of_an_opened_folder() {
+    let rest = format!(":{}", std::env::var("PATH").unwrap());
+    for (settings, own) in
+        [("sandbox: {write: ['~/tools']}\n", ""), ("", ", sandbox: {write: [~/tools]}")]
+    {
+        let scratch = project(&format!(
+            "steps: [{{id: a, run: 'true'{own}}}, {{id: b, workspace: worktree, run: [echo]}}]"
+        ));
+        if !settings.is_empty() {
+            scratch.write(".kb/kb.config.yml", settings);
+        }
+        plant(&scratch, "../home/tools/git", &real("git"));
+        let tools = scratch.root().parent().unwrap().join("home/tools");
+        let (said, executed) = run_with(&scratch, "kernel", &format!("{}{rest}", tools.display()));
+        assert!(said.code == 0 && !executed, "{settings}{own}: {said:?}");
+    }
+}
+
 /// The caches of package managers, where `poetry run`, `uvx` and `npx` keep programs, are writable in the sandbox.
 #[test]
 fn kb_starts_no_shell_and_no_git_of_a_package_cache() {

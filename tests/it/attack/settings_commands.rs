@@ -86,6 +86,45 @@ fn a_secret_of_a_command_in_the_sandbox_is_a_foreign_value() {
     assert!(!pwned, "{said:?}");
 }
 
+/// A step that executes such a value can write: what follows it, also in the run above, runs in the sandbox.
+#[test]
+fn a_step_that_executes_a_foreign_secret_counts_as_one_that_can_write() {
+    if sandbox().is_none() {
+        return;
+    }
+    let settings = "secrets: {T: {command: [sh, token.sh]}}\n";
+    let scratch = project(settings, WORK);
+    let (said, _) = run(&scratch, &RUN, "kernel");
+    said.code(0);
+    scratch.write(
+        "token.sh",
+        "#!/bin/sh\necho 'PATH[$(echo \"echo pwned > \\$HOME/pwned\" > ci.sh)]'\n",
+    );
+    let reads = "{id: m, run: '(( T > 3 )) || true', env: {T: '{{secrets.T}}'}}";
+    let playbook = |id: &str, steps: &str| {
+        let text = format!("schema: kb.playbook/1\nid: {id}\nsteps:\n{steps}");
+        scratch.write(&format!(".kb/playbooks/{id}.yml"), &text);
+    };
+    playbook("child", &format!("  - {reads}\n"));
+    let after = "{id: c, dependsOn: m, run: 'test -e ci.sh; bash ci.sh || true; echo ran >> out'}";
+    let beside = "{id: c, run: 'while ! test -e ci.sh; do sleep 0.05; done; bash ci.sh || true; echo ran >> out', workspace: shared}";
+    for (id, steps) in [
+        ("above", format!("  - {{id: m, playbook: child}}\n  - {after}\n")),
+        ("same", format!("  - {reads}\n  - {after}\n")),
+        (
+            "beside",
+            format!("  - {}\n  - {beside}\n", reads.replace("run:", "workspace: shared, run:")),
+        ),
+    ] {
+        let _ = std::fs::remove_file(scratch.root().join("ci.sh"));
+        let _ = std::fs::remove_file(scratch.root().join("out"));
+        playbook(id, &steps);
+        let (said, pwned) = run(&scratch, &["playbook", "run", id], "kernel");
+        assert!(scratch.has("out") && scratch.has("ci.sh"), "{id}: {said:?}");
+        assert!(!pwned, "{id}: {said:?}");
+    }
+}
+
 /// Whether a command names a file of the project.
 const SECRETS: [(&str, bool); 7] = [
     ("[./token.sh]", true),

@@ -228,6 +228,12 @@ impl Facts {
         }
     }
 
+    /// Whether a text of a step can have a foreign value.
+    fn has_foreign_values(&self) -> bool {
+        let Facts { foreign_outputs, foreign_params, foreign_secrets, .. } = self;
+        !(foreign_outputs.is_empty() && foreign_params.is_empty() && foreign_secrets.is_empty())
+    }
+
     /// The first foreign value that a command of the step can read: in its arguments, its environment, its working
     /// directory, or its input.
     pub(super) fn value_of_commands(
@@ -236,7 +242,7 @@ impl Facts {
         planned: &PlanStep,
     ) -> Option<ForeignValue> {
         let step = &*planned.step;
-        if self.foreign_outputs.is_empty() && self.foreign_params.is_empty() {
+        if !self.has_foreign_values() {
             return None;
         }
         if !step.starts_commands() {

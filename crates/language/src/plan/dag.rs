@@ -50,7 +50,7 @@ pub struct Plan {
     pub(super) delegates: Vec<Arc<Plan>>,
     /// The steps that can write what does not come from the author: without foreign parameters, with those of payloads, and
     /// with all.
-    pub(super) writers: [OnceLock<Writers>; 3],
+    pub(super) writers: [OnceLock<Writers>; 6],
     /// Of each step, whether a gate after it reads files.
     pub(super) before_gates: OnceLock<Vec<bool>>,
 }

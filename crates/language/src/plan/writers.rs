@@ -37,8 +37,10 @@ impl Plan {
                 }
             }
         };
-        self.writers[kind].get_or_init(|| {
-            let steps = self.find_writers(params);
+        // The foreign secrets are the same for all of a run.
+        let secrets = &facts.foreign_secrets;
+        self.writers[kind + if secrets.is_empty() { 0 } else { 3 }].get_or_init(|| {
+            let steps = self.find_writers(params, secrets);
             Writers { beside: self.writers_beside(&steps), steps }
         })
     }
@@ -55,13 +57,21 @@ impl Plan {
         Some(self.step(writer).step.id.clone())
     }
 
-    fn find_writers(&self, foreign_params: BTreeSet<String>) -> Vec<StepIx> {
+    fn find_writers(
+        &self,
+        foreign_params: BTreeSet<String>,
+        foreign_secrets: &BTreeSet<String>,
+    ) -> Vec<StepIx> {
         let steps = self.order().iter().copied();
         let mut writers: Vec<StepIx> =
             steps.filter(|ix| self.step(*ix).has_writing_specialist()).collect();
         loop {
             let before = self.writers_before(&writers);
-            let mut facts = Facts { foreign_params: foreign_params.clone(), ..Facts::default() };
+            let mut facts = Facts {
+                foreign_params: foreign_params.clone(),
+                foreign_secrets: foreign_secrets.clone(),
+                ..Facts::default()
+            };
             let known: BTreeSet<StepIx> = writers.iter().copied().collect();
             let mut found = known.clone();
             for &ix in self.order() {

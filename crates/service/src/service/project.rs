@@ -151,6 +151,7 @@ impl Project {
         let tools = context.environment.catalog();
         let (mut catalog, problems) = load_with(files.clone(), tools);
         let links = link_triggers(&mut catalog);
+        let context = context.opening(&catalog.opened());
         let mut diagnostics: Vec<Diagnostic> =
             unreadable.iter().map(|problem| problem.diagnostic.clone()).collect();
         diagnostics.extend(problems);

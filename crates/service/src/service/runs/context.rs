@@ -32,6 +32,9 @@ pub struct ProjectContext {
     pub doubles: Doubles,
     /// What `--record` keeps of the run.
     pub recorder: Option<Arc<Recorder>>,
+    /// Paths outside of the root that commands in the sandbox may write, relative to it or below `~/`; for a test, also the
+    /// project that it belongs to. No program in them is one that `kb` chooses.
+    pub opened: Vec<String>,
 }
 
 impl ProjectContext {
@@ -68,7 +71,16 @@ impl ProjectContext {
             environment: environment.clone(),
             doubles: Doubles::default(),
             recorder: None,
+            opened: Vec::new(),
         }
+    }
+
+    /// The same, where commands in the sandbox may write these paths too.
+    #[must_use]
+    pub fn opening(&self, paths: &[String]) -> ProjectContext {
+        let new = paths.iter().filter(|path| !self.opened.contains(path));
+        let opened = self.opened.iter().chain(new).cloned().collect();
+        ProjectContext { opened, ..self.clone() }
     }
 
     /// The clock of the environment.
@@ -126,7 +138,7 @@ impl ProjectContext {
     /// Lists the settings of git, as the git of the user reads them.
     pub(in crate::service) fn git_settings(&self) -> Arc<GitSettings> {
         let base = BaseEnvironment::select(self.environment.variables.clone(), &[]);
-        Arc::new(GitSettings::new(base.in_project(&self.root, &[])))
+        Arc::new(GitSettings::new(base.in_project(&self.root, &self.opened)))
     }
 
     /// Starts commands of the author and of the settings, with the sandbox that this machine has.
@@ -146,7 +158,7 @@ impl ProjectContext {
     pub fn supervisor(&self, settings: &Settings, opened: &[String]) -> Supervisor {
         let variables = self.environment.variables.clone();
         let base = BaseEnvironment::select(variables, &settings.env.pass);
-        let base = base.in_project(&self.root, opened);
+        let base = base.in_project(&self.root, &[&self.opened, opened].concat());
         match settings.sandbox.processes {
             ProcessChoice::Group => Supervisor::new(base).without_namespaces(),
             ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),

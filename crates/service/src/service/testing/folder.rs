@@ -115,7 +115,7 @@ impl TestFolder {
     /// Makes the project a git repository with one commit.
     pub(super) async fn commit(&self, project: &Project) -> Result<(), String> {
         let base = BaseEnvironment::select(project.context.environment.variables.clone(), &[])
-            .in_project(&project.context.root, &[]);
+            .in_project(&project.context.root, &project.context.opened);
         let supervisor = Supervisor::new(base).without_namespaces();
         let commands: [&[&str]; 3] = [
             &["init", "-q", "-b", "main"],

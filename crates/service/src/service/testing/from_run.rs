@@ -8,6 +8,7 @@ use crate::service::{ServiceError, read_run, show_run};
 use kb_attempt::replace_file;
 use kb_base::diagnostic::Code;
 use kb_base::value::{AttemptPlace, Failure, Json, JsonMap, PlacedStep};
+use kb_core::evidence::InvocationStatus;
 use kb_core::run::RunStatus;
 use kb_core::wire::{Body, InstanceView, RunView, StepStatus};
 use kb_engine::inspect::{Frozen, Reader};
@@ -243,6 +244,7 @@ impl<'a> World<'a> {
         callers: &[PlacedStep],
     ) -> Result<Vec<(PlacedStep, String)>, ServiceError> {
         let mut children: Vec<(PlacedStep, String)> = Vec::new();
+        let mut called: BTreeMap<(String, String), String> = BTreeMap::new();
         while let Some(events) = reader.next_events()? {
             for event in events {
                 let Some(place) = &event.place else { continue };
@@ -255,9 +257,15 @@ impl<'a> World<'a> {
                         children.retain(|(_, known)| known != child);
                         children.push((own, child.clone()));
                     }
-                    Body::ToolCall { args: Some(args), .. } => {
-                        let path = args.get("path").and_then(Json::as_str);
-                        self.read.extend(path.map(|path| path.trim_start_matches("./").to_owned()));
+                    Body::ToolCall { id, args: Some(args), .. } => {
+                        if let Some(path) = args.get("path").and_then(Json::as_str) {
+                            let path = path.trim_start_matches("./").to_owned();
+                            called.insert((instance, id.clone()), path);
+                        }
+                    }
+                    // What a policy denied was not read.
+                    Body::ToolResult { id, status: InvocationStatus::Success, .. } => {
+                        self.read.extend(called.remove(&(instance, id.clone())));
                     }
                     Body::AskAnswered { approved, answer, comment, .. } => {
                         let step = view.steps.iter().find(|step| step.instance == instance);
