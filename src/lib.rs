@@ -79,7 +79,7 @@
 //! | [`web`] | `serve` | the HTTP server of `kb serve`: API, streams, webhooks, pages | diagnostic, value, clock, evidence, redaction, definition, plan, run, journal, wire, inspect, trigger, service, serve |
 //! | [`mcp`] | `mcp` | the MCP server: playbooks and runs as tools of a client | diagnostic, value, redaction, definition, attempt, wire, trigger, service, serve, web |
 //! | [`lsp`] | `kb` | the language server: completion, hover and navigation from the tables of keys | diagnostic, value, expression, schedule, definition, plan, project, service |
-//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, attempt, process, agent, wire, trigger, service, serve, web, mcp, lsp |
+//! | [`cli`] | `kb` | one file per command; displays; exit codes | diagnostic, value, definition, attempt, process, agent, wire, trigger, service, serve, web, mcp, lsp |
 //! <!-- end: modules -->
 //!
 //! # Guarantees
