@@ -3,6 +3,7 @@
 use super::project;
 use super::pty::Pty;
 use crate::running::Start;
+use crate::scratch::until;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -10,11 +11,13 @@ use std::process::Stdio;
 #[test]
 fn a_quiet_open_shows_the_link_only_where_no_browser_was_started() {
     let scratch = project("  - {id: a, run: \"true\"}\n");
+    let started = scratch.root().join("started");
     let path = |folder: &str| {
-        scratch.write(&format!("{folder}/xdg-open"), "#!/bin/sh\nexit 0\n");
+        let text = format!("#!/bin/sh\necho {folder} >> {}\n", started.display());
+        scratch.write(&format!("{folder}/xdg-open"), &text);
         let program = scratch.root().join(folder).join("xdg-open");
         std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        scratch.root().join(folder).display().to_string()
+        format!("{}:/usr/bin:/bin", scratch.root().join(folder).display())
     };
     let (outside, inside) = (path("../programs"), path("bin"));
     let mut daemon = scratch.command();
@@ -27,11 +30,15 @@ fn a_quiet_open_shows_the_link_only_where_no_browser_was_started() {
         assert_eq!(code, 0, "{text}");
         text
     };
-    assert!(shown("firefox", &outside, &["serve", "--open"]).contains("/login#"));
-    assert_eq!(shown("firefox", &outside, &["serve", "--open", "--quiet"]), "");
+    assert!(shown("true", &outside, &["serve", "--open"]).contains("/login#"));
+    assert_eq!(shown("true", &outside, &["serve", "--open", "--quiet"]), "");
     assert!(shown("", &outside, &["serve", "--open", "--quiet"]).contains("/login#"));
-    // A program that a specialist could write opens no session.
-    assert!(shown("firefox", &inside, &["serve", "--open", "--quiet"]).contains("/login#"));
+    // A program that a specialist could write opens no session: that of the system does, or none.
+    shown("true", &inside, &["serve", "--open"]);
+    shown("true", &outside, &["serve", "--open"]);
+    let lines = || std::fs::read_to_string(&started).unwrap_or_default().lines().count();
+    until("each browser was started", || lines() == 3);
+    assert!(!scratch.read("started").contains("bin"));
     daemon.kill().unwrap();
     daemon.wait().unwrap();
 }
