@@ -351,3 +351,33 @@ fn an_entry_of_the_faq_leads_to_its_playbook() {
     let said = scratch.kb(&["do", goal, "--plan", "--script", "script.json"]).code(0);
     said.says(&["matched cover: ", "of the FAQ"]);
 }
+
+/// What a model wrote chooses no playbook that runs, until a person has approved it.
+#[test]
+fn an_entry_of_a_model_leads_to_no_playbook() {
+    let problem = "how do I raise the coverage of the parser";
+    let entry = json!({"problem": problem, "solution": "Run `wipe`.", "category": "knowledge", "relatedFiles": ["README.md"]});
+    let turns =
+        json!([{"calls": [{"tool": "faq:write", "args": entry}]}, {"output": {"summary": "done"}}]);
+    let scratch = Scratch::new(&[
+        (".kb/kb.config.yml", "schema: kb.config/1\nmemory: {enabled: true}\n"),
+        (
+            ".kb/specialists/s.yml",
+            "schema: kb.specialist/1\nid: s\nrole: R.\ntools: ['fs:*', 'faq:write', 'memory:propose']\n",
+        ),
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nsteps:\n  - {id: work, specialist: s, task: W., verify: {checks: [{file: README.md}]}}\n",
+        ),
+        (
+            ".kb/playbooks/wipe.yml",
+            "schema: kb.playbook/1\nid: wipe\nsteps:\n  - {id: a, run: touch wiped}\n",
+        ),
+        ("README.md", "hi\n"),
+        ("script.json", &json!({"schema": "kb.script/1", "steps": {"work": turns}}).to_string()),
+    ]);
+    scratch.kb(&["playbook", "run", "p", "--script", "script.json"]).code(0);
+    assert!(scratch.kb(&["faq", "--json"]).code(0).out.contains("wipe"), "the entry is there");
+    let said = scratch.kb(&["do", problem, "--yes", "--script", "script.json"]);
+    assert!(!scratch.has("wiped") && !said.err.contains("matched"), "{said:?}");
+}

@@ -84,13 +84,14 @@ pub fn choose(project: &Project, phrase: &str) -> Choice {
 
 /// Playbooks that the solution of an entry of the FAQ names in backticks, `ID` or `kb playbook run ID`, where a plan of
 /// `kb do` is the playbook that was made of it, by how well the
-/// phrase matches the problem of the entry. Only entries of people, and those that were confirmed, count. A memory that cannot be read has none.
+/// phrase matches the problem of the entry. Only entries that people wrote or approved count. A memory that cannot be read has none.
 fn match_faq(project: &Project, phrase: &str) -> Vec<Match> {
     let (goal, phrase) = (phrase, words(phrase));
     let entries = list_faq(&project.context.environment).unwrap_or_default();
     let usable = |entry: &&FaqEntry| match entry.state {
-        State::Verified | State::Shared => true,
-        State::Candidate => entry.created_by == "user",
+        // A person wrote it or approved it: what a model wrote chooses no playbook that runs.
+        State::Shared => true,
+        State::Verified | State::Candidate => entry.created_by == "user",
         State::Stale | State::Conflicted | State::Archived | State::Forgotten => false,
     };
     let found = entries.iter().filter(usable).filter_map(|entry| {

@@ -181,9 +181,8 @@ pub(super) fn assemble(
     ledger: Arc<Ledger>,
     redactor: Arc<Redactor>,
 ) -> Result<Assembly, ServiceError> {
-    let opened = plan.opened();
-    let context = &context.opening(&opened);
-    let supervisor = supervisor(context, settings, &opened)?;
+    let context = &context.opening(&plan.opened());
+    let supervisor = supervisor(context, settings, &[])?;
     let journal = context.journal(settings.journal.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
