@@ -131,7 +131,6 @@ fn work_with_new_tests_and_dependencies_passes_without_further_keys() {
             vec![right(), write("tests/new_test.sh", "true\n")],
         ),
         (json!({"command": [".venv/bin/pytest"]}), vec![right(), append]),
-        (json!({"command": ["sh", "new.sh"]}), vec![write("new.sh", "true\n")]),
         (
             json!({"command": ["make", "test"]}),
             vec![right(), write("README.md", "# Work\n"), write("tests/new_test.sh", "true\n")],
@@ -144,6 +143,42 @@ fn work_with_new_tests_and_dependencies_passes_without_further_keys() {
     ] {
         let (verdict, reason) = judged(check.clone(), &calls);
         assert_eq!(verdict, "passed", "{check} {calls:?}: {reason}");
+    }
+}
+
+#[test]
+fn a_new_program_that_a_check_executes_is_doubt_unless_the_task_asks_for_it() {
+    let verdict_of_task = |task: &str, check: Value, path: &str| {
+        let scratch = project(&check);
+        let playbook = scratch.read("playbooks/p.yml").replace("Work.", task);
+        scratch.write("playbooks/p.yml", &playbook);
+        let turns = json!([
+            {"calls": [write("work.txt", "right\n"), write(path, "#\n")]},
+            {"output": {"summary": "Done."}},
+        ]);
+        let script = json!({"schema": "kb.script/1", "steps": {"a": turns}});
+        scratch.write("script.json", &script.to_string());
+        verdict_of(&scratch)
+    };
+    let cases = [
+        (json!(["sh", "new.sh"]), "new.sh"),
+        (json!(["sh", "ci/new.sh"]), "ci/new.sh"),
+        (json!(["python3", "new.py"]), "new.py"),
+        (json!(["python3", "-m", "new"]), "new.py"),
+        (json!(["bash", "-c", "env sh ./new.sh"]), "new.sh"),
+    ];
+    for (argv, path) in cases {
+        let check = json!({"command": argv});
+        let (verdict, reason) = verdict_of_task("Make work.txt right.", check.clone(), path);
+        assert_eq!(verdict, "inconclusive", "{check}: {reason}");
+        assert!(reason.contains(&format!("the step changed `{path}`")), "{check}: {reason}");
+        let task = format!("Write the program to {path}, so that it prints nothing.");
+        let (verdict, reason) = verdict_of_task(&task, check.clone(), path);
+        assert_eq!(verdict, "passed", "{check}: {reason}");
+        let mut allowed = check.clone();
+        allowed["mayChange"] = json!([path]);
+        let (verdict, reason) = verdict_of_task("Make work.txt right.", allowed, path);
+        assert_eq!(verdict, "passed", "{check}: {reason}");
     }
 }
 

@@ -28,6 +28,9 @@ pub struct AskedWork {
     /// Files that are the objects of its orders to make something.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     made: Vec<String>,
+    /// Files that its orders for a change name before they say what the change is for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    named: Vec<String>,
     /// Whether it asks for tests: `Write its tests`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     tests: bool,
@@ -35,6 +38,10 @@ pub struct AskedWork {
 
 /// Words behind which a sentence says how, why or for what something is to be made.
 const BEHIND: &str = "so such that which until for with from in of by using like as and und bis für mit dass aus wie чтобы для с и";
+/// Words between two orders.
+const JOINTS: [&str; 6] = ["and", "then", "und", "dann", "и", "затем"];
+/// Words behind which an order says for what the change is.
+const PURPOSE: &str = "so such until using like by bis dass damit чтобы for für для пока";
 
 impl AskedWork {
     /// What a rendered task asks for.
@@ -53,12 +60,15 @@ impl AskedWork {
         let files = sentences.iter().filter(begins_with_make).flat_map(named).take(FILES);
         let order = sentences.iter().find(|sentence| orders_change(sentence));
         let objects = sentences.iter().filter(begins_with_make).map(|own| object_of(&own.text));
+        let named_files = sentences.iter().filter(|own| orders_work(own));
+        let named_files = named_files.flat_map(|own| names_of_files(&before_purpose(&own.text)));
         let objects: Vec<Sentence> = objects.map(|text| Sentence::whole(&text)).collect();
         AskedWork {
             files: files.collect(),
             order: order.map(|sentence| sentence.text.trim().chars().take(SHOWN).collect()),
             names_file: sentences.iter().any(|sentence| !named(sentence).is_empty()),
             made: objects.iter().flat_map(named).take(FILES).collect(),
+            named: named_files.take(FILES).collect(),
             tests: objects.iter().any(|object| object.has(Meaning::Tests)),
         }
     }
@@ -69,9 +79,19 @@ impl AskedWork {
         self.made.iter().any(is_path) || self.tests && is_test_file(path)
     }
 
+    /// Whether a file that did not exist can be what it asks for: it orders a change and names the file in the order.
+    pub(super) fn may_ask_for(&self, path: &str) -> bool {
+        let is_path = |own: &String| own.trim_start_matches("./") == path;
+        self.asks_for(path) || self.named.iter().any(is_path)
+    }
+
     /// Whether it asks for no change of which it is known.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.order.is_none() && self.made.is_empty() && !self.tests
+        self.files.is_empty()
+            && self.order.is_none()
+            && self.made.is_empty()
+            && self.named.is_empty()
+            && !self.tests
     }
 
     /// The sentence that asks for a change of files. Without a file in the task it can ask for something else, such as a
@@ -106,6 +126,42 @@ fn object_of(text: &str) -> String {
     text.split_whitespace().take_while(goes_on).collect::<Vec<_>>().join(" ")
 }
 
+/// The part of an order before what it is for: `Write fib.py so that check.sh passes` names `fib.py`. What stands behind `and`
+/// counts if it is a file or another order to make something.
+fn before_purpose(text: &str) -> String {
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let ends = |at: usize| {
+        let word = bare(words[at]);
+        let joins = ["and", "und", "и"].contains(&word.as_str());
+        let is_next = |next: &&str| next.contains(['.', '/']) || is_verb_of_work(&bare(next));
+        let goes_on = joins && words.get(at + 1).is_some_and(is_next);
+        PURPOSE.split(' ').any(|known| known == word) || joins && !goes_on
+    };
+    let end = (0..words.len()).find(|at| ends(*at)).unwrap_or(words.len());
+    words[..end].join(" ")
+}
+
+fn is_verb_of_work(word: &str) -> bool {
+    means(word, Meaning::ToMake) || means(word, Meaning::ToChange)
+}
+
+/// Whether a sentence begins with an order to make or change something, or has one behind another order.
+fn orders_work(sentence: &Sentence) -> bool {
+    let words: Vec<&str> =
+        sentence.words.iter().map(String::as_str).filter(|word| *word != "please").collect();
+    let begins = |at: usize| at == 0 || JOINTS.contains(&words[at - 1]);
+    (0..words.len()).any(|at| begins(at) && is_verb_of_work(words[at]))
+}
+
+/// The words of a text that can name files, also those without an extension.
+fn names_of_files(text: &str) -> Vec<String> {
+    let words = text.split_whitespace().filter(|word| word.contains(['.', '/', '`']));
+    let bare = words.map(|word| word.trim_matches(|c: char| "`'\"()[]{},;:!?«»“”„".contains(c)));
+    let bare = bare.map(|word| word.trim_end_matches(['.', '`']));
+    bare.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
 /// Whether a sentence asks for a change: a verb at its beginning or after `and`, without a condition. What is to be made, such
 /// as a summary, can be a text in the answer.
 fn orders_change(sentence: &Sentence) -> bool {
@@ -121,7 +177,7 @@ fn orders_change(sentence: &Sentence) -> bool {
     };
     // Not in `Explain how to add and remove`.
     let is_order = |at: usize| {
-        let joins = || ["and", "then", "und", "dann", "и", "затем"].contains(&words[at - 1]);
+        let joins = || JOINTS.contains(&words[at - 1]);
         at == 0 || joins() && !words[..at].iter().any(|word| means(word, Meaning::Infinitive))
     };
     let asks =
@@ -148,6 +204,25 @@ mod tests {
             ("Run check.sh.", "check.sh", false),
         ] {
             assert_eq!(AskedWork::of(task).asks_for(path), expected, "{task}");
+        }
+    }
+
+    #[test]
+    fn a_new_file_can_be_what_an_order_names_before_its_purpose() {
+        for (task, path, expected) in [
+            ("Implement fib in fib.py.", "fib.py", true),
+            ("Write the program to bin/fib.", "bin/fib", true),
+            ("Create the script `verify`.", "verify", true),
+            ("Create a.sh, b.sh and c.sh.", "c.sh", true),
+            ("Read notes.md and write run.sh with what it says.", "run.sh", true),
+            ("Write tests/run.sh.", "tests/run.sh", true),
+            ("Fix add in calc.py so that check.sh passes.", "check.sh", false),
+            ("Fix add in calc.py and run check.sh.", "check.sh", false),
+            ("Fix add in calc.py until `sh check.sh` passes.", "check.sh", false),
+            ("Fix add in calc.py.", "check.sh", false),
+            ("Run check.sh.", "check.sh", false),
+        ] {
+            assert_eq!(AskedWork::of(task).may_ask_for(path), expected, "{task}");
         }
     }
 

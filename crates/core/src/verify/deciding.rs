@@ -8,6 +8,7 @@ use super::asked_work::AskedWork;
 use super::ignored_files::{IgnoredChange, is_at};
 use super::manifest::{self, Effect};
 use super::named_commands::{executes_query, is_in_file};
+use super::normalized_path::ends_in;
 use super::observation::{Observation, Observations};
 use super::path_glob::PathGlob;
 use super::python_modules::{installed, takes_place_of};
@@ -31,6 +32,8 @@ pub(super) struct Deciding<'a> {
     pub(super) allowed: &'a [String],
     /// What the task asks to make, so that it can be the work.
     pub(super) asked: &'a AskedWork,
+    /// Whether a new file that the command executes counts: for a check of the author, but not for new tests of the step.
+    pub(super) new_programs: bool,
     /// Whether the command ran without the caches of compiled Python of the project.
     pub(super) fresh_caches: bool,
 }
@@ -104,17 +107,37 @@ impl Deciding<'_> {
             (false, _) => Some(!runner::is_definition(path) || existed && !path.contains('/')),
         });
         let behind = existed && self.is_executed_behind(path);
-        let executed = runner::executed_file(self.argv).filter(|file| existed && is_at(path, file));
-        let executed = executed.map(|file| {
-            // A program can be the work. Of a binary file there is no difference.
-            let is_text = history.diffs().is_some();
-            is_text && file.trim_start_matches("./") == path && runner::is_shell_script(self.argv)
-        });
+        let executed = match (existed, self.new_programs) {
+            (true, _) => self.executes(path),
+            (false, true) => self.executes_new(path),
+            (false, false) => None,
+        };
         let weaker = existed && self.test.is_some() && self.is_weaker(path);
         let shadows = !existed && takes_place_of(path, installed);
         let frozen = [by_runner.flatten(), executed, shadows.then_some(true)];
         let all = frozen.into_iter().chain([behind.then_some(false), weaker.then_some(false)]);
         all.flatten().max()
+    }
+
+    /// Whether a file of before that the command executes decides without being work; `None` if the command does not execute it.
+    fn executes(&self, path: &str) -> Option<bool> {
+        let is_module = runner::module_files(self.argv).iter().any(|file| file == path);
+        let file = runner::executed_file(self.argv).filter(|file| is_at(path, file));
+        let frozen = file.map(|file| {
+            // A program can be the work. Of a binary file there is no difference.
+            let is_text = self.changes.history(path).diffs().is_some();
+            is_text && file.trim_start_matches("./") == path && runner::is_shell_script(self.argv)
+        });
+        frozen.or(is_module.then_some(false))
+    }
+
+    /// The same for a new file: it can be the work, and it is if the task asks for it.
+    fn executes_new(&self, path: &str) -> Option<bool> {
+        let file = runner::executed_file(self.argv);
+        let mut files = runner::program_paths(self.argv).into_iter().chain(file);
+        let executed = files.any(|word| ends_in(word.trim_start_matches("./"), path))
+            || runner::module_files(self.argv).iter().any(|file| file == path);
+        (executed && !self.asked.may_ask_for(path)).then_some(false)
     }
 
     /// Whether the target or script that the command names executes a file.

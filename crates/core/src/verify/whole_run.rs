@@ -31,6 +31,7 @@ pub(super) fn doubt(
                 observations: edits.observations,
                 allowed: &[],
                 asked: &asked,
+                new_programs: false,
                 fresh_caches: false,
             };
             Some(deciding.changed()?.reason)

@@ -174,6 +174,7 @@ impl CommandCriterion {
                 observations: facts.observations,
                 allowed: &self.may_change,
                 asked: facts.asked,
+                new_programs: true,
                 fresh_caches: true,
             };
             deciding.changed()

@@ -95,6 +95,16 @@ pub(in crate::verify) fn executed_file(argv: &[String]) -> Option<&str> {
     first.contains('/').then_some(first.as_str())
 }
 
+/// The files that can be the module of `python -m MODULE`; none for another command.
+pub(in crate::verify) fn module_files(argv: &[String]) -> Vec<String> {
+    let is_python = argv.first().is_some_and(|word| has("python pypy", &program(word)));
+    let module = argv.iter().skip_while(|word| *word != "-m").nth(1).filter(|_| is_python);
+    let path = module.map(|module| module.replace('.', "/"));
+    path.into_iter()
+        .flat_map(|path| [format!("{path}.py"), format!("{path}/__main__.py")])
+        .collect()
+}
+
 /// Whether a command executes code of the project: a file of it, or a target or script that a file of it defines.
 pub(in crate::verify) fn executes_project(argv: &[String]) -> bool {
     const RUNS: &str = "run run-script exec test t";

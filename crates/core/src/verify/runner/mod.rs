@@ -13,7 +13,7 @@ use super::shell::Script;
 use files::is_among;
 pub(super) use files::{
     decides_any, defines, executed_file, executes_project, is_definition, is_manifest, is_name,
-    is_shell_script, is_test_folder, names_runner, python_of, uses_installed,
+    is_shell_script, is_test_folder, module_files, names_runner, python_of, uses_installed,
 };
 use table::{
     ALIASES, DISPLAY, DISPLAY_VARIABLES, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,
@@ -303,6 +303,19 @@ fn behind_launcher<'a, 'b>(words: &'b [&'a str]) -> Option<&'b [&'a str]> {
     let rest = &args[start..];
     let options = rest.iter().take_while(|arg| arg.starts_with('-')).count();
     Some(&rest[options..]).filter(|rest| !rest.is_empty())
+}
+
+/// The words of a command that name programs by paths: its own, and one behind launchers such as `uv run`.
+pub(super) fn program_paths(argv: &[String]) -> Vec<&str> {
+    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let mut words = words.as_slice();
+    let mut found = Vec::new();
+    for _ in 0..4 {
+        found.extend(words.first().copied().filter(|word| word.contains('/')));
+        let Some(inner) = behind_launcher(words) else { break };
+        words = inner;
+    }
+    found
 }
 
 /// The arguments of a runner without the words with which it runs tests; `None` if it has none of them.
