@@ -270,6 +270,16 @@ impl CommandClaim {
             ));
             return (doubt, Some(run));
         }
+        if finding.verdict == Verdict::Passed
+            && let Some(reason) = record.other_program(argv, run, used)
+        {
+            let doubt = Finding::inconclusive(format!(
+                "`{name}` is claimed to have run, and call `{}` ran `{}`, but {reason}",
+                run.call.id,
+                used.argv.join(" ")
+            ));
+            return (doubt, Some(run));
+        }
         let set = run.script.assigned.iter().find(|word| decides(word));
         if let Some(set) = set.filter(|set| !self.script.assigned.contains(set))
             && finding.verdict == Verdict::Passed

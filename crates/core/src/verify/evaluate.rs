@@ -23,6 +23,7 @@ use super::names::{named_findings, names_query};
 use super::observation::{ObservationQuery, Observations};
 use super::omission::Coverage;
 use super::output_claims::{OutputClaims, test_commands};
+use super::program_place;
 use super::python_modules::installed_query;
 use super::reading::Reading;
 use super::recheck::WrittenFiles;
@@ -83,6 +84,8 @@ impl ParsedGate {
         let suites = claims_tests.then(suites::queries);
         let edited = claims_tests.then(|| LaterEdits::queries(&gate.trace));
         let edited = edited.into_iter().chain(suites).flatten();
+        let placed = (claims_tests || !claims.commands.is_empty())
+            .then(|| program_place::queries(&gate.trace, &gate.root));
         let stated = stated_queries(&claims.stated);
         let names = name_queries(&claims.statements, &gate.root);
         let committed = committed_query(&claims.statements, gate);
@@ -102,6 +105,7 @@ impl ParsedGate {
             .chain(written)
             .chain(snippets)
             .chain(edited)
+            .chain(placed.into_iter().flatten())
             .chain(sourced)
             .chain(stated)
             .chain(names)
@@ -142,9 +146,15 @@ impl ParsedGate {
         let since = began(&self.gate.trace)?;
         let commands: Vec<_> = self.command_checks().flat_map(CommandCriterion::commands).collect();
         let executed = commands.iter().filter_map(|argv| runner::executed_file(argv));
+        let recorded = claims_tests.then(|| self.gate.trace.iter().filter_map(Script::of_call));
+        let recorded: Vec<_> =
+            recorded.into_iter().flatten().flat_map(|script| script.commands).collect();
+        let tests = recorded.iter().filter(|used| self.known.contains(&used.argv));
+        let programs = tests.flat_map(|used| runner::program_paths(&used.argv));
         let inputs = self.command_checks().flat_map(|check| &check.inputs).map(String::as_str);
         let inputs = inputs.filter(|glob| !literal_start(glob).is_empty());
-        let mut named: Vec<String> = executed.chain(inputs).map(str::to_owned).collect();
+        let mut named: Vec<String> =
+            executed.chain(programs).chain(inputs).map(str::to_owned).collect();
         named.sort();
         named.dedup();
         let depends =

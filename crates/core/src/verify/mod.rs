@@ -58,6 +58,7 @@ mod omission;
 mod output_claims;
 mod own_record;
 mod path_glob;
+mod program_place;
 mod python_modules;
 mod reading;
 mod recheck;

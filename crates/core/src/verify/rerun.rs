@@ -5,7 +5,9 @@
 
 use super::command_claim::CommandClaim;
 use super::finding::Finding;
+use super::later_edits::LaterEdits;
 use super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery, Observations};
+use super::program_place::other_program;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
 use super::runner::TestCommands;
 use super::sourced_files::SourcedFiles;
@@ -43,6 +45,11 @@ impl Rerun {
         let last = runs.iter().rev().find_map(|run| Some((run, hidden(run, claims, known)?)));
         let (run, hidden) = last?;
         let argv = hidden?;
+        // Nothing is observed yet: a program outside of the project is not known to be the one of its name.
+        let edits = LaterEdits::new(trace, &nothing, root);
+        if other_program(&argv, "", &edits).is_some() {
+            return None;
+        }
         // A part of the tests that passes does not show that all of them do.
         let (whole, named) = known.read(&argv).map_or((false, false), |test| {
             (test.selection().is_none() && test.hiding_option().is_none(), test.named)

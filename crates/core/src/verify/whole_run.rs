@@ -6,6 +6,7 @@ use super::command_text::{is_question, moves_files, records};
 use super::deciding::Deciding;
 use super::finding::Finding;
 use super::later_edits::LaterEdits;
+use super::program_place::other_program;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRun;
 use super::runner::TestUse;
@@ -20,6 +21,9 @@ pub(super) fn doubt(
 ) -> Option<Finding> {
     let (name, call) = (used.argv.join(" "), &run.call.id);
     let reason = partial(run, used, test, edits.root)
+        .or_else(|| {
+            other_program(&used.argv, &run.folder_of(used, edits.root).unwrap_or_default(), edits)
+        })
         .or_else(|| {
             let changes = RecordedChanges::of(edits.trace, false);
             // Whether it can be the work does not matter: it is doubt either way.

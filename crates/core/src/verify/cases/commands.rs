@@ -247,7 +247,9 @@ fn aliases_are_equal_and_the_same_program_behind_other_words_is_no_lie() {
         ("./venv/bin/tox", "tox"),
         ("tox", "python3 -m tox"),
     ] {
-        check(&Step::fixed().run(ran, 0), &[(claim(claimed), Passed, "")]);
+        let mut step = Step::fixed();
+        step.files.insert("venv/bin/tox".to_owned(), String::new());
+        check(&step.run(ran, 0), &[(claim(claimed), Passed, "")]);
     }
     for (ran, claimed) in [
         ("sh bin/tox", "tox"),

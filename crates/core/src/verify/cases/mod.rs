@@ -10,6 +10,7 @@ mod judged;
 mod lists;
 mod numbers;
 mod other_checks;
+mod programs;
 mod results;
 mod roles;
 

@@ -25,6 +25,12 @@ const OPAQUE: [&str; 13] = [
 const SEARCH: [&str; 7] =
     ["PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS"];
 
+/// Builtins that set variables.
+const SETTERS: [&str; 8] =
+    ["export", "declare", "readonly", "typeset", "unset", "read", "mapfile", "printf"];
+/// Folders of the programs of a system.
+const FOLDERS: [&str; 3] = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
+
 /// The command of these words; `None` if it changes what later commands mean.
 pub(super) fn unwrap(words: &[String]) -> Option<Unwrapped> {
     let mut other_program = false;
@@ -50,7 +56,7 @@ pub(super) fn unwrap(words: &[String]) -> Option<Unwrapped> {
             {
                 args
             }
-            "export" | "declare" | "readonly" if args.iter().any(|arg| is_search(arg)) => {
+            setter if SETTERS.contains(&setter) && sets_search(setter, args) => {
                 return Some(Unwrapped::Search);
             }
             _ => break,
@@ -109,6 +115,13 @@ fn is_search(assignment: &str) -> bool {
     is_assignment(assignment) && SEARCH.contains(&name)
 }
 
+/// Whether a builtin sets such a variable: by an assignment, or by its name, as `read PATH` does. To name it is no change for
+/// `export PATH`.
+fn sets_search(builtin: &str, args: &[String]) -> bool {
+    let by_name = !["export", "declare", "readonly", "typeset"].contains(&builtin);
+    args.iter().any(|arg| is_search(arg) || by_name && SEARCH.contains(&arg.as_str()))
+}
+
 /// The words after `env` and its options.
 fn env(mut args: &[String]) -> Option<&[String]> {
     loop {
@@ -140,7 +153,9 @@ fn timeout(mut args: &[String]) -> Option<&[String]> {
 fn shell(words: &[String]) -> Option<Option<Unwrapped>> {
     const SHELLS: [&str; 5] = ["bash", "sh", "dash", "zsh", "ash"];
     let (program, mut args) = words.split_first()?;
-    let name = program.rsplit('/').next().unwrap_or(program);
+    // One behind another path can be any program.
+    let usual = FOLDERS.iter().find_map(|folder| program.strip_prefix(folder));
+    let name = usual.unwrap_or(program);
     if !SHELLS.contains(&name) {
         return None;
     }
