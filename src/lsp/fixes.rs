@@ -68,8 +68,8 @@ fn keeps_words(old: &str, new: &str) -> bool {
 
 /// A path without its beginning where that is written already: `b.output` after `b.` is `output`.
 fn without_given<'n>(before: &str, new: &'n str) -> Option<&'n str> {
-    let ends = new.match_indices('.').map(|(at, _)| at + 1);
-    ends.filter(|end| before.ends_with(&new[..*end])).last().map(|end| &new[end..])
+    let mut ends = new.match_indices('.').map(|(at, _)| at + 1);
+    ends.rfind(|end| before.ends_with(&new[..*end])).map(|end| &new[end..])
 }
 
 /// The removal of the key at an offset, with the lines below that are indented more.
