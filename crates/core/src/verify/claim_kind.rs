@@ -35,6 +35,11 @@ impl ClaimKind {
     /// statements count too: what was `updated` or `saved` is written.
     pub(super) fn of_key(key: &str) -> Option<ClaimKind> {
         let words = words(key);
+        // `filesToCreate` and `toDelete` are plans.
+        let is_plan = |pair: &[String]| pair[0] == "to" && ClaimKind::of_word(&pair[1]).is_some();
+        if words.windows(2).any(is_plan) {
+            return None;
+        }
         let mut own = words.iter().filter(|word| {
             !["file", "files", "path", "paths", "to", "list"].contains(&word.as_str())
         });

@@ -9,7 +9,7 @@ use super::omission::{Coverage, names_all};
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRuns;
 use super::runner::TestCommands;
-use super::statement::{Act, Meaning, Sentence, Statement, means};
+use super::statement::{Act, LineChange, Meaning, Sentence, Statement, means};
 use crate::evidence::FileState;
 use crate::evidence::Invocation;
 use kb_language::toolspec::ToolCatalog;
@@ -152,7 +152,7 @@ impl Record<'_> {
     fn quantities(&self, said: &Statement, act: Act) -> Support {
         let (sentence, in_key) = (&said.sentence, said.in_key);
         let files = sentence.numbers_of(Meaning::Files, in_key);
-        let lines = sentence.numbers_of(Meaning::Lines, in_key);
+        let lines = sentence.line_numbers(in_key);
         let changed: Vec<&str> = self.changes.changed().collect();
         let fits = |path: &&&str| self.has_kind(path, act);
         let counts =
@@ -199,8 +199,14 @@ impl Record<'_> {
         });
         if !lines.is_empty() {
             let Some((added, removed)) = sums else { return Support::Open };
-            let known = [added, removed, added + removed, added.max(removed)];
-            let other = lines.iter().find(|number| !known.contains(number));
+            let is_known_number = |(number, change): &&(u64, LineChange)| match change {
+                LineChange::Added => *number == added,
+                LineChange::Removed => *number == removed,
+                LineChange::Any => {
+                    [added, removed, added + removed, added.max(removed)].contains(number)
+                }
+            };
+            let other = lines.iter().find(|said| !is_known_number(said)).map(|(number, _)| number);
             return match other {
                 None => Support::Shown,
                 // The lines of one file can be those that it has.

@@ -312,7 +312,9 @@ impl TestClaim {
             .keys()
             .map(|key| words(key))
             .any(|words| has(&words, &["integration"]) && is_about_tests(&words));
-        Some(TestClaim { understood: claim.understood && agree, integration, ..claim })
+        let rest = stated.is_none() && failed.is_none() && claim.counts.1.unwrap_or(0) > 0;
+        let understood = claim.understood && agree;
+        Some(TestClaim { understood, integration, rest, ..claim })
     }
 
     /// The claim of numbers in keys; the number of all gives the missing one.

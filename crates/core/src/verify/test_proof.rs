@@ -142,7 +142,11 @@ impl TestClaim {
         for test in tests.iter().rev() {
             let (name, call) = (test.name(), &test.run.call.id);
             let counts = test.run.tests;
-            let only_passed = |counts: TestCounts| self.counts == (Some(counts.passed), None);
+            // The number of failed tests is not said, or it is the rest of all.
+            let only_passed = |counts: TestCounts| {
+                let rest = self.rest.then_some(counts.failed);
+                self.counts == (Some(counts.passed), rest)
+            };
             if let Some(counts) = counts.filter(|counts| counts.failed > 0 && only_passed(*counts))
             {
                 return doubt.unwrap_or_else(|| {

@@ -197,3 +197,55 @@ fn a_number_of_tests_alone_is_one_that_a_run_printed() {
     doubted(&edited, &with(json!({"passed": 6})));
     doubted(&Step::fixed().test(4, 2), &with(json!({"passed": 6})));
 }
+
+/// Each name says which lines it counts.
+#[test]
+fn added_and_removed_lines_are_not_mixed_up() {
+    let step = Step::over(&[("notes.md", "one\ntwo\n")]).edit(
+        "notes.md",
+        "one\ntwo\n",
+        "one\na\nb\nc\nd\ntwo\n",
+    );
+    let of = |key: &str, value: serde_json::Value| json!({"modified": ["notes.md"], key: value});
+    let wrong = |key: &str, value: u64| (of(key, json!(value)), Failed, "lines are claimed");
+    check(
+        &step,
+        &[
+            (of("insertions", json!(4)), Passed, ""),
+            (of("linesAdded", json!(4)), Passed, ""),
+            (json!({"modified": ["notes.md"], "insertions": 4, "deletions": 0}), Passed, ""),
+            (of("summary", json!("Added 4 lines.")), Passed, ""),
+            (of("summary", json!("4 insertions and 0 deletions.")), Passed, ""),
+            wrong("insertions", 0),
+            wrong("deletions", 4),
+        ],
+    );
+    for said in ["4 insertions and 4 deletions.", "Removed 4 lines.", "4 lines deleted."] {
+        doubted(&step, &of("summary", json!(said)));
+    }
+}
+
+/// The number of all tests beside that of passed ones says that some did not pass, and nothing more.
+#[test]
+fn fewer_passed_tests_than_all_are_no_claim_that_all_passed() {
+    let said = |tests: serde_json::Value| json!({"modified": ["src/calc.py"], "tests": tests});
+    doubted(&Step::fixed().test(5, 1), &said(json!({"passed": 5, "total": 6})));
+    check(
+        &Step::fixed().test(6, 0),
+        &[
+            (said(json!({"passed": 6, "total": 6})), Passed, ""),
+            (said(json!({"passed": 7, "total": 7})), Failed, "numbers of tests"),
+        ],
+    );
+}
+
+/// What is to be done is no claim; what was done is.
+#[test]
+fn keys_for_files_to_come_claim_nothing() {
+    let step = Step::fixed();
+    let of = |key: &str| json!({"modified": ["src/calc.py"], key: ["tests/test_new.py"]});
+    for key in ["filesToCreate", "toModify", "files_to_delete", "filesToUpdate"] {
+        check(&step, &[(of(key), Unchecked, "not checked")]);
+    }
+    check(&step, &[(of("filesCreated"), Failed, "claimed as created")]);
+}

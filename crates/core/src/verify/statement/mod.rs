@@ -13,7 +13,7 @@ mod words;
 
 pub(super) use act::Act;
 pub(super) use result::TestClaim;
-pub(super) use sentence::{Sentence, is_path, is_quoted_path, paths};
+pub(super) use sentence::{LineChange, Sentence, is_path, is_quoted_path, paths};
 pub(super) use tests::{is_runner, of_text, tests_of};
 pub(super) use tokens::{Token, is_function_word, tokens};
 pub(super) use words::{Meaning, means, number};

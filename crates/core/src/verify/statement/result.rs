@@ -16,6 +16,8 @@ pub(in crate::verify) struct TestClaim {
     pub(in crate::verify) all: bool,
     /// Whether its number of passed tests is also that of all.
     pub(in crate::verify) complete: bool,
+    /// Whether its number of failed tests is the rest of all, and it does not say that they passed: `{passed: 5, total: 6}`.
+    pub(in crate::verify) rest: bool,
     /// Whether it says of each run that no test failed.
     pub(in crate::verify) never: bool,
     /// Whether its sentence begins with a number of passed tests, whatever follows.
@@ -35,6 +37,7 @@ impl TestClaim {
             part: false,
             all: false,
             complete: false,
+            rest: false,
             never: false,
             leads: false,
             integration: false,
