@@ -118,6 +118,12 @@ impl TestClaim {
             }
             _ => finding,
         };
+        // The failed tests can be those of another part.
+        let finding = if self.part && self.passed && finding.verdict == Verdict::Failed {
+            Finding::inconclusive(finding.reason.unwrap_or_default())
+        } else {
+            finding
+        };
         let calls: Vec<&str> = tests.iter().map(|test| test.run.call.id.as_str()).collect();
         let last = tests.last();
         let evidence = json!({
@@ -157,12 +163,10 @@ impl TestClaim {
                 });
             }
             if let Some(failed) = counts.map(|counts| counts.failed).filter(|failed| *failed > 0) {
-                return doubt.unwrap_or_else(|| {
-                    Finding::failed(format!(
-                        "tests are claimed to have passed, but the output of `{name}` (call `{call}`) \
-                         reports {failed} failed"
-                    ))
-                });
+                let reason = format!(
+                    "tests are claimed to have passed, but the output of `{name}` (call `{call}`) reports {failed} failed"
+                );
+                return doubt.unwrap_or_else(|| Finding::failed(reason));
             }
             let (finding, is_known) = match &test.result {
                 CommandResult::Succeeded => {

@@ -249,3 +249,20 @@ fn keys_for_files_to_come_claim_nothing() {
     }
     check(&step, &[(of("filesCreated"), Failed, "claimed as created")]);
 }
+
+/// The failed tests can be those of another part.
+#[test]
+fn passed_tests_of_a_part_are_no_lie_beside_failed_ones() {
+    let step = Step::fixed().test(5, 1);
+    let of = |own: serde_json::Value| {
+        let mut output = json!({"modified": ["src/calc.py"], "summary": "The e2e test fails."});
+        output.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+        output
+    };
+    doubted(&step, &of(json!({"unitTests": "passed", "e2eTests": "failed"})));
+    doubted(&step, &of(json!({"packages": {"a": {"tests": "passed"}, "b": {"tests": "failed"}}})));
+    check(
+        &step,
+        &[(json!({"modified": ["src/calc.py"], "testResult": "passed"}), Failed, "1 failed")],
+    );
+}
