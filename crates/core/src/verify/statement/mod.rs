@@ -5,6 +5,7 @@
 //! `{files: [{path: a.py, action: created}]}` says `files path a.py action created`.
 
 mod act;
+mod lines;
 mod result;
 mod sentence;
 mod tests;
@@ -12,8 +13,9 @@ mod tokens;
 mod words;
 
 pub(super) use act::Act;
+pub(super) use lines::LineChange;
 pub(super) use result::TestClaim;
-pub(super) use sentence::{LineChange, Sentence, is_path, is_quoted_path, paths};
+pub(super) use sentence::{Sentence, is_path, is_quoted_path, paths};
 pub(super) use tests::{is_runner, of_text, tests_of};
 pub(super) use tokens::{Token, is_function_word, tokens};
 pub(super) use words::{Meaning, means, number};
