@@ -29,22 +29,21 @@ impl LineChange {
 impl Sentence {
     /// The numbers of lines, each with what its words say of them: `4 lines added`, `insertions: 4`, `added 4 lines`.
     pub(in crate::verify) fn line_numbers(&self, in_key: bool) -> Vec<(u64, LineChange)> {
-        let own = self.numbers_of(Meaning::Lines, in_key);
-        let places: Vec<(usize, u64)> = self.numbers().collect();
-        let said = |index: usize, after: bool| {
+        let places: Vec<usize> = self.numbers().map(|(at, _)| at).collect();
+        let said = |at: usize, after: bool| {
+            let number = |place: &&usize| if after { **place > at } else { **place < at };
             let (from, to) = if after {
-                let next = places.get(index + 1).map_or(self.words.len(), |(at, _)| *at);
-                (places[index].0 + 1, next)
+                (at + 1, places.iter().find(number).copied().unwrap_or(self.words.len()))
             } else {
-                (index.checked_sub(1).map_or(0, |before| places[before].0 + 1), places[index].0)
+                (places.iter().rfind(number).map_or(0, |before| before + 1), at)
             };
             LineChange::of(&self.words[from..to])
         };
-        let change = |index: usize| match said(index, !in_key) {
-            LineChange::Any => said(index, false),
+        let change = |at: usize| match said(at, !in_key) {
+            LineChange::Any => said(at, false),
             own => own,
         };
-        let numbers = places.iter().enumerate().filter(|(_, (_, number))| own.contains(number));
-        numbers.map(|(index, (_, number))| (*number, change(index))).collect()
+        let own = self.places_of(Meaning::Lines, in_key);
+        own.map(|(at, number)| (number, change(at))).collect()
     }
 }

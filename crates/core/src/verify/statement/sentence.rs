@@ -144,13 +144,23 @@ impl Sentence {
 
     /// The numbers of a unit: `3 new files` in a text, `files changed 3` in a key.
     pub(in crate::verify) fn numbers_of(&self, unit: Meaning, in_key: bool) -> Vec<u64> {
-        let is_unit = |word: &&String| means(word, Meaning::Files) || means(word, Meaning::Lines);
+        self.places_of(unit, in_key).map(|(_, number)| number).collect()
+    }
+
+    /// The same with their places among the words.
+    pub(super) fn places_of(
+        &self,
+        unit: Meaning,
+        in_key: bool,
+    ) -> impl Iterator<Item = (usize, u64)> {
+        let is_unit =
+            move |word: &&String| means(word, Meaning::Files) || means(word, Meaning::Lines);
         // `lines: {start: 3, end: 9}` says where, and not how many.
-        let is_place = |at: usize| {
+        let is_place = move |at: usize| {
             let place = |word: &String| PLACES.contains(&word.as_str());
             in_key && self.words[..at].last().is_some_and(place)
         };
-        let near = |at: usize| {
+        let near = move |at: usize| {
             if is_place(at) {
                 return false;
             }
@@ -159,7 +169,7 @@ impl Sentence {
             let nearest = if in_key { before } else { after };
             nearest.is_some_and(|word| means(word, unit))
         };
-        self.numbers().filter(|(at, _)| near(*at)).map(|(_, number)| number).collect()
+        self.numbers().filter(move |(at, _)| near(*at))
     }
 
     /// Whether nothing follows the last number but what it counts: `lines added 3`, and not `lines added 1 each`.
