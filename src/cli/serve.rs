@@ -223,13 +223,9 @@ fn show_link(text: &str, opened: bool, terminal: &mut Terminal) -> Result<bool, 
 
 /// Opens an address in the browser, by a program that is no file of these projects. Returns whether one was started.
 fn open_page(url: &str, served: &[&ProjectContext], environment: &Environment) -> bool {
-    let Some(first) = served.first() else { return false };
-    let mut others: Vec<String> = Vec::new();
-    for context in served {
-        others.push(context.root.to_string_lossy().into_owned());
-        others.extend(context.opened.iter().cloned());
-    }
-    let supervisor = first.opening(&others).supervisor(&Settings::default(), &[]);
+    let Some((first, others)) = served.split_first() else { return false };
+    let all = others.iter().fold((*first).clone(), |all, other| all.beside(other));
+    let supervisor = all.supervisor(&Settings::default());
     serve::open_page(url, &first.state_dir, &supervisor, &environment.variables)
 }
 

@@ -4,7 +4,6 @@ use super::scaffold::INITIAL;
 use super::writing::write_files;
 use super::{Environment, Project, ServiceError, StartRequest};
 use crate::project::ProjectFolder;
-use crate::service::runs::ProjectContext;
 use kb_base::diagnostic::Code;
 use kb_base::value::{Digest, Failure};
 use std::path::{Path, PathBuf};
@@ -60,7 +59,8 @@ pub fn create_demo(environment: &Environment, folder: Option<&Path>) -> Result<D
     };
     let mut project = Project::load(root, environment);
     // The project of the working directory is not trusted either.
-    let own = ProjectContext::find(environment).ok();
-    project.context.opened.extend(own.map(|own| own.root.to_string_lossy().into_owned()));
+    if let Ok(own) = Project::find(environment) {
+        project.context = project.context.beside(&own.context);
+    }
     Ok(Demo { project, folder, request })
 }

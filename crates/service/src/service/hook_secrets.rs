@@ -79,8 +79,7 @@ pub(super) fn secrets_of(project: &Project, redactor: Arc<Redactor>) -> Configur
 
 /// Starts the commands of the settings of a project outside of a run; `None` if its folder cannot be opened.
 pub(super) fn settings_commands(project: &Project) -> Option<SettingsCommands> {
-    let catalog = &project.catalog;
-    let processes = project.context.processes(&catalog.settings, &catalog.opened()).ok()?;
+    let processes = project.context.processes(&project.catalog.settings).ok()?;
     Some(SettingsCommands::new(processes, false))
 }
 

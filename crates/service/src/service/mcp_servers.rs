@@ -252,8 +252,8 @@ async fn declared_now(
     let redactor = Arc::new(Redactor::default());
     project.context.environment.redactors.register(&redactor);
     learn_secrets(project, &redactor);
-    let (settings, opened) = (&project.catalog.settings, project.catalog.opened());
-    let processes = project.context.processes(settings, &opened).map_err(|error| {
+    let settings = &project.catalog.settings;
+    let processes = project.context.processes(settings).map_err(|error| {
         let root = project.context.root.display();
         let message = format!("the project folder `{root}` cannot be opened: {error}");
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))

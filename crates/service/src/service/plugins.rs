@@ -137,7 +137,7 @@ pub(super) async fn called_once(
 ) -> Result<PluginTest, ServiceError> {
     let (context, settings) = (&project.context, &project.catalog.settings);
     require_none_open(context)?;
-    let supervisor = supervisor(context, settings, &project.catalog.opened())?;
+    let supervisor = supervisor(context, settings)?;
     let workspace = context.workspace(None).map_err(|error| {
         let message =
             format!("the project folder `{}` cannot be opened: {error}", context.root.display());

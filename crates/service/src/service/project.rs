@@ -51,7 +51,7 @@ pub struct BrokenFile {
 impl Project {
     /// The supervisor for the processes of the project.
     pub(super) fn supervisor(&self) -> Supervisor {
-        self.context.supervisor(&self.catalog.settings, &self.catalog.opened())
+        self.context.supervisor(&self.catalog.settings)
     }
 
     /// The project for a person who acts through this process.

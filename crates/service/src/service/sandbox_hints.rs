@@ -18,8 +18,7 @@ pub(super) fn sandbox_hints(project: &Project, plan: &Plan) -> Vec<Diagnostic> {
     if steps.peek().is_none() {
         return Vec::new();
     }
-    let (settings, opened) = (&project.catalog.settings, project.catalog.opened());
-    let processes = project.context.processes(settings, &opened).ok();
+    let processes = project.context.processes(&project.catalog.settings).ok();
     let hints = steps.flat_map(|step| {
         let opening = step.plan.sandbox_of(step.planned()).opening;
         let step = Confined { step, opening: &opening, processes: processes.as_ref() };

@@ -182,7 +182,7 @@ pub(super) fn assemble(
     redactor: Arc<Redactor>,
 ) -> Result<Assembly, ServiceError> {
     let context = &context.opening(&plan.opened());
-    let supervisor = supervisor(context, settings, &[])?;
+    let supervisor = supervisor(context, settings)?;
     let journal = context.journal(settings.journal.sync)?;
     // While the level of the supervisor is found out.
     journal.prepare_to_write();
@@ -325,9 +325,8 @@ fn played(script: Arc<Script>, doubles: &Doubles, clock: RunClock) -> Arc<dyn Mo
 pub(in crate::service) fn supervisor(
     context: &ProjectContext,
     settings: &Settings,
-    opened: &[String],
 ) -> Result<Supervisor, ServiceError> {
-    let supervisor = context.supervisor(settings, opened);
+    let supervisor = context.supervisor(settings);
     // It takes milliseconds, and so does what follows, such as the creation of a journal.
     supervisor.begin_to_detect();
     if settings.sandbox.processes == ProcessChoice::PidNamespace

@@ -32,8 +32,8 @@ pub struct ProjectContext {
     pub doubles: Doubles,
     /// What `--record` keeps of the run.
     pub recorder: Option<Arc<Recorder>>,
-    /// Paths outside of the root that commands in the sandbox may write, relative to it or below `~/`; for a test, also the
-    /// project that it belongs to. No program in them is one that `kb` chooses.
+    /// Paths outside of the root that commands in the sandbox may write, relative to it or below `~/`, and those of
+    /// projects beside this one ([`ProjectContext::beside`]). No program in them is one that `kb` chooses.
     pub opened: Vec<String>,
 }
 
@@ -81,6 +81,19 @@ impl ProjectContext {
         let new = paths.iter().filter(|path| !self.opened.contains(path));
         let opened = self.opened.iter().chain(new).cloned().collect();
         ProjectContext { opened, ..self.clone() }
+    }
+
+    /// The same, where the folder of another project and what it opens are not trusted either: the project of a test, or one
+    /// that is served too.
+    #[must_use]
+    pub fn beside(&self, other: &ProjectContext) -> ProjectContext {
+        let full = |path: &String| {
+            let home = path.starts_with("~/").then(|| path.clone());
+            home.unwrap_or_else(|| other.root.join(path).to_string_lossy().into_owned())
+        };
+        let root = other.root.to_string_lossy().into_owned();
+        let all: Vec<String> = [root].into_iter().chain(other.opened.iter().map(full)).collect();
+        self.opening(&all)
     }
 
     /// The clock of the environment.
@@ -145,20 +158,18 @@ impl ProjectContext {
     pub(in crate::service) fn processes(
         &self,
         settings: &Arc<Settings>,
-        opened: &[String],
     ) -> io::Result<ProcessLauncher> {
-        let supervisor = self.supervisor(settings, opened);
+        let supervisor = self.supervisor(settings);
         let level = sandbox_level(supervisor.base().sandbox_cap());
         let workspace = self.workspace_with(&settings.value_files(), None)?;
         Ok(ProcessLauncher::new(supervisor, workspace, settings.clone(), level))
     }
 
-    /// The supervisor for the processes of runs, with the process control level of the settings. The sandbox opens
-    /// these paths for writing.
-    pub fn supervisor(&self, settings: &Settings, opened: &[String]) -> Supervisor {
+    /// The supervisor for the processes of runs, with the process control level of the settings.
+    pub fn supervisor(&self, settings: &Settings) -> Supervisor {
         let variables = self.environment.variables.clone();
         let base = BaseEnvironment::select(variables, &settings.env.pass);
-        let base = base.in_project(&self.root, &[&self.opened, opened].concat());
+        let base = base.in_project(&self.root, &self.opened);
         match settings.sandbox.processes {
             ProcessChoice::Group => Supervisor::new(base).without_namespaces(),
             ProcessChoice::Auto | ProcessChoice::PidNamespace => Supervisor::new(base),

@@ -32,7 +32,7 @@ pub(super) async fn check(
     }
     let clean: Vec<Span> = all.iter().filter_map(|requires| requires.clean).collect();
     if !clean.is_empty()
-        && let Some((message, help)) = changes(context, settings, &plan.opened()).await
+        && let Some((message, help)) = changes(&context.opening(&plan.opened()), settings).await
     {
         problems.extend(clean.iter().map(|span| problem(*span, message.clone(), &help)));
     }
@@ -103,13 +103,9 @@ fn variables(requires: &Requirements, context: &ProjectContext, problems: &mut V
 }
 
 /// Why the project is not a clean git work tree, with the fix; `None` if it is.
-async fn changes(
-    context: &ProjectContext,
-    settings: &Arc<Settings>,
-    opened: &[String],
-) -> Option<(String, String)> {
+async fn changes(context: &ProjectContext, settings: &Arc<Settings>) -> Option<(String, String)> {
     // A project folder that cannot be opened is reported when the run is assembled.
-    let processes = context.processes(settings, opened).ok()?;
+    let processes = context.processes(settings).ok()?;
     let confined = processes.confined(&NetworkAccess::None.into(), Vec::new());
     let confined = match confined {
         Ok(confined) => confined,

@@ -16,7 +16,7 @@ fn trees(context: &ProjectContext) -> Option<Trees> {
         return None;
     }
     let project = Workspace::open(&context.root, &[], &[]).ok()?;
-    Some(Trees::new(project, home, context.supervisor(&Settings::default(), &[])))
+    Some(Trees::new(project, home, context.supervisor(&Settings::default())))
 }
 
 /// Removes the worktrees and copies that no run needs any more. Nothing fails: what cannot be removed

@@ -29,17 +29,6 @@ const MAX_REPLIES: usize = 1000;
 /// What differs from the expected result, and the snapshot that was written.
 pub(super) type Checked = Result<(Vec<Diagnostic>, Option<String>), Box<Diagnostic>>;
 
-/// The folder of the project and the paths that it opens to commands: programs that a test starts are none of its files.
-fn own_paths(project: &Project) -> Vec<String> {
-    let root = &project.context.root;
-    let full = |path: &String| {
-        let home = path.starts_with("~/").then(|| path.clone());
-        home.unwrap_or_else(|| root.join(path).to_string_lossy().into_owned())
-    };
-    let opened = project.context.opened.iter().map(full);
-    [root.to_string_lossy().into_owned()].into_iter().chain(opened).collect()
-}
-
 /// Runs one test in a project of its own and checks its expectations.
 pub(super) async fn play(
     project: &Arc<Project>,
@@ -66,7 +55,7 @@ pub(super) async fn play(
     };
     let mut own = Project::load(ProjectFolder::at(&folder.project()), &environment);
     own.context.doubles = Doubles::of(case, project.clock());
-    own.context.opened.extend(own_paths(project));
+    own.context = own.context.beside(&project.context);
     let context = own.context.clone();
     let workspace = Workspace::open(&context.root, &[], &[])
         .map_err(|error| refused(format!("the project of the test cannot be opened: {error}")))?;
