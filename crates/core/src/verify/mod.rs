@@ -66,6 +66,7 @@ mod recorded_changes;
 mod recorded_runs;
 mod relied;
 mod replaced_text;
+mod reported_failures;
 mod rerun;
 mod run_before;
 mod runner;

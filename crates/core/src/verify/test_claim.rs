@@ -2,6 +2,7 @@
 //! [`super::test_proof`] compares them with the record.
 
 use super::keys::{field, is_neutral, words};
+use super::reported_failures::reports_failure;
 pub(super) use super::statement::TestClaim;
 use super::statement::{Meaning, means, of_text, summary, tests_of};
 use super::{call_claim, claim};
@@ -107,7 +108,8 @@ fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim
             claims.push(claim);
         }
     };
-    in_keys(output, Place::default(), 0, &mut add);
+    let others_failed = reports_failure(output);
+    in_keys(output, Place::default(), 0, &mut |claim| add(TestClaim { others_failed, ..claim }));
     said.for_each(&mut add);
     if claims.iter().any(|claim| !claim.passed) {
         // A sentence beside a reported failure is about an earlier time or another run.
@@ -117,7 +119,8 @@ fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim
     }
     // Claims of the same result are one if the numbers of at most one of them are stated.
     let counted = |claims: &[TestClaim], passed: bool| {
-        claims.iter().any(|claim| claim.passed == passed && claim.counts != (None, None))
+        let is_own = |claim: &&TestClaim| claim.passed == passed && !claim.rest;
+        claims.iter().filter(is_own).any(|claim| claim.counts != (None, None))
     };
     let has_counts = [counted(&claims, false), counted(&claims, true)];
     claims.retain(|claim| {
@@ -143,6 +146,8 @@ fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim
 pub(super) struct Place {
     /// Its claims are about a part of the tests, such as a package.
     pub(super) part: bool,
+    /// The name of the part, if it is one that commands usually have.
+    named: Option<&'static str>,
     /// A key is about tests.
     pub(super) tests: bool,
     /// A key below that one can name something else than tests.
@@ -152,7 +157,8 @@ pub(super) struct Place {
 impl Place {
     fn claim(self, claim: TestClaim) -> TestClaim {
         let understood = claim.understood && !self.unclear;
-        TestClaim { part: claim.part || self.part, understood, ..claim }
+        let part = claim.part || self.part;
+        TestClaim { part, named: self.named, understood, ..claim }
     }
 
     /// The place of what is below a key.
@@ -161,7 +167,9 @@ impl Place {
         let tests = is_about_tests(&own);
         let is_plain = own.iter().all(|word| WORDS.contains(&word.as_str())) && !has(&own, PARTS);
         let is_other = !tests && !is_neutral(key) && !is_plain;
+        let named = || PARTS.iter().copied().find(|part| has(&own, &[part]));
         Place {
+            named: self.named.or_else(named),
             part: self.part || has(&own, PARTS) || !tests && !is_neutral(key),
             tests: self.tests || tests,
             unclear: self.unclear || self.tests && is_other,

@@ -1,6 +1,7 @@
 //! One grammar of numbers, and one value for one meaning.
 
 use super::{Step, check, doubted};
+use crate::evidence::TestCounts;
 use crate::evidence::Verdict::{Failed, Passed, Unchecked};
 use serde_json::json;
 
@@ -229,7 +230,11 @@ fn added_and_removed_lines_are_not_mixed_up() {
 #[test]
 fn fewer_passed_tests_than_all_are_no_claim_that_all_passed() {
     let said = |tests: serde_json::Value| json!({"modified": ["src/calc.py"], "tests": tests});
-    doubted(&Step::fixed().test(5, 1), &said(json!({"passed": 5, "total": 6})));
+    let failed = Step::fixed().test(5, 1);
+    doubted(&failed, &said(json!({"passed": 5, "total": 6})));
+    let mut both = said(json!({"passed": 5, "total": 6}));
+    both["testResult"] = json!("passed");
+    check(&failed, &[(both, Failed, "1 failed")]);
     check(
         &Step::fixed().test(6, 0),
         &[
@@ -265,4 +270,24 @@ fn passed_tests_of_a_part_are_no_lie_beside_failed_ones() {
         &step,
         &[(json!({"modified": ["src/calc.py"], "testResult": "passed"}), Failed, "1 failed")],
     );
+    // Without a part that is said to have failed, there is none whose tests they could be.
+    let all = |own: serde_json::Value| {
+        let mut output = json!({"modified": ["src/calc.py"], "summary": "Done."});
+        output.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+        (output, Failed, "1 failed")
+    };
+    let [unit, e2e] = ["unitTests", "e2eTests"];
+    check(
+        &step,
+        &[
+            all(json!({unit: "passed", e2e: "passed"})),
+            all(json!({unit: "passed", "integrationTests": "passed", e2e: "passed"})),
+            all(json!({"packages": {"a": {"tests": "passed"}, "b": {"tests": "passed"}}})),
+        ],
+    );
+    // Nor beside a failed run of the part itself.
+    let mut own = Step::fixed().run("pytest -q tests/unit", 1);
+    let printed = TestCounts::in_output("1 failed, 4 passed in 0.02s", "");
+    own.last().process.as_mut().unwrap().tests = printed;
+    check(&own, &[all(json!({unit: "passed", e2e: "failed"}))]);
 }

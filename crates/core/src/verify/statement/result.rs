@@ -18,6 +18,10 @@ pub(in crate::verify) struct TestClaim {
     pub(in crate::verify) complete: bool,
     /// Whether its number of failed tests is the rest of all, and it does not say that they passed: `{passed: 5, total: 6}`.
     pub(in crate::verify) rest: bool,
+    /// The name of the part, if it is one that commands usually have: `unit`.
+    pub(in crate::verify) named: Option<&'static str>,
+    /// Whether the output also says that tests failed, which can be those of another part.
+    pub(in crate::verify) others_failed: bool,
     /// Whether it says of each run that no test failed.
     pub(in crate::verify) never: bool,
     /// Whether its sentence begins with a number of passed tests, whatever follows.
@@ -38,6 +42,8 @@ impl TestClaim {
             all: false,
             complete: false,
             rest: false,
+            named: None,
+            others_failed: false,
             never: false,
             leads: false,
             integration: false,
