@@ -75,14 +75,12 @@ impl AskedWork {
 
     /// Whether it asks to make a file: by its name, or as one of the tests that are to be written.
     pub(super) fn asks_for(&self, path: &str) -> bool {
-        let is_path = |own: &String| own.trim_start_matches("./") == path;
-        self.made.iter().any(is_path) || self.tests && is_test_file(path)
+        has_path(&self.made, path) || self.tests && is_test_file(path)
     }
 
     /// Whether a file that did not exist can be what it asks for: it orders a change and names the file in the order.
     pub(super) fn may_ask_for(&self, path: &str) -> bool {
-        let is_path = |own: &String| own.trim_start_matches("./") == path;
-        self.asks_for(path) || self.named.iter().any(is_path)
+        self.asks_for(path) || has_path(&self.named, path)
     }
 
     /// Whether it asks for no change of which it is known.
@@ -115,6 +113,10 @@ impl AskedWork {
             found.state.is_none() && found.impossible.is_none()
         })
     }
+}
+
+fn has_path(files: &[String], path: &str) -> bool {
+    files.iter().any(|own| own.trim_start_matches("./") == path)
 }
 
 /// The beginning of an order: what is to be made.

@@ -83,6 +83,7 @@ mod test_claim;
 mod test_doubt;
 mod test_numbers;
 mod test_proof;
+mod test_words;
 mod tool_tier;
 mod unclear_claim;
 mod unread;

@@ -2,7 +2,7 @@
 
 use super::keys::words;
 use super::statement::{of_text, tests_of};
-use super::test_claim::{Counted, is_about_tests, number};
+use super::test_words::{Counted, is_about_tests, number};
 use kb_base::value::Json;
 
 /// Most levels of objects and lists that are read.

@@ -5,79 +5,11 @@ use super::keys::{field, is_neutral, words};
 use super::reported_failures::reports_failure;
 pub(super) use super::statement::TestClaim;
 use super::statement::{Meaning, means, of_text, summary, tests_of};
+use super::test_words::{
+    Counted, FAILED, NUMBERS, PARTS, TESTS, WORDS, has, is_about_tests, number,
+};
 use super::{call_claim, claim};
 use kb_base::value::{Json, JsonMap};
-
-/// Words of keys about the result of tests. A key with another word is about something else.
-const WORDS: [&str; 31] = [
-    "test",
-    "tests",
-    "testing",
-    "testsuite",
-    "suite",
-    "result",
-    "results",
-    "status",
-    "outcome",
-    "success",
-    "passed",
-    "passing",
-    "pass",
-    "failed",
-    "failing",
-    "fail",
-    "failures",
-    "of",
-    "all",
-    "summary",
-    "ok",
-    "green",
-    "unit",
-    "integration",
-    "run",
-    "ran",
-    "total",
-    "count",
-    "num",
-    "number",
-    "executed",
-];
-const TESTS: &[&str] = &["test", "tests", "testing", "testsuite"];
-const PASSED: &[&str] = &["passed", "passing", "pass"];
-const FAILED: &[&str] = &["failed", "failing", "fail", "failures"];
-const TOTAL: &[&str] = &["total", "count", "num", "of"];
-const RAN: &[&str] = &["run", "ran", "executed"];
-/// Words that are no results of a run: `test_total: passed` is about a test with this name.
-const NUMBERS: &[&str] = &["total", "count", "num", "number", "of", "executed"];
-/// Words of keys about a part of the tests.
-pub(super) const PARTS: &[&str] = &["unit", "integration"];
-
-/// What a number below a key counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counted {
-    Passed,
-    Failed,
-    /// All tests, as a word of the key says: `testCount`, `numTests`.
-    Total,
-    /// All tests that ran.
-    Ran,
-    /// Tests, without a word for which ones: `tests: 12`.
-    Unsaid,
-}
-
-impl Counted {
-    /// By the words of a key; `None` if one of them is not about the result of tests.
-    pub(super) fn of(words: &[String]) -> Option<Counted> {
-        let is_known = words.iter().all(|word| WORDS.contains(&word.as_str()));
-        is_known.then(|| match () {
-            () if has(words, FAILED) => Counted::Failed,
-            () if has(words, PASSED) => Counted::Passed,
-            () if has(words, RAN) => Counted::Ran,
-            () if has(words, TOTAL) => Counted::Total,
-            () => Counted::Unsaid,
-        })
-    }
-}
 
 /// Whether a key states the result of tests, so that it is read here.
 pub(super) fn is_read(key: &str, value: &Json) -> bool {
@@ -236,14 +168,6 @@ fn claim_of(key: &str, value: &Json) -> Option<TestClaim> {
     }
 }
 
-pub(super) fn is_about_tests(words: &[String]) -> bool {
-    has(words, TESTS) && words.iter().all(|word| WORDS.contains(&word.as_str()))
-}
-
-pub(super) fn has(words: &[String], known: &[&str]) -> bool {
-    words.iter().any(|word| known.contains(&word.as_str()))
-}
-
 /// An entry such as `{name: unit tests, status: pass}`.
 fn named_result(value: &Json) -> Option<TestClaim> {
     let name = field(value, &["name", "check", "step", "kind", "type"])?.as_str()?;
@@ -252,12 +176,6 @@ fn named_result(value: &Json) -> Option<TestClaim> {
     let claim = (is_about_tests(&words) && !is_one).then(|| TestClaim::of(value)).flatten();
     let integration = has(&words, &["integration"]);
     claim.map(|claim| TestClaim { counts: (None, None), integration, ..claim })
-}
-
-/// A number, also one in a text, such as `"12"`.
-pub(super) fn number(value: &Json) -> Option<u64> {
-    let plain = |text: &&str| !text.starts_with(['0', '+']) || *text == "0";
-    value.as_u64().or_else(|| value.as_str().filter(plain)?.parse().ok())
 }
 
 /// All texts of a value.

@@ -6,9 +6,8 @@ use super::keys::words;
 use super::later_edits::LaterEdits;
 use super::recorded_runs::{RecordedRun, RecordedRuns};
 use super::runner::{TestCommands, executes_project, is_test_file, names_runner};
-use super::test_claim::{
-    Counted, PARTS, Place, TestClaim, has, is_about_tests, is_of_others, number,
-};
+use super::test_claim::{Place, TestClaim, is_of_others};
+use super::test_words::{Counted, PARTS, has, is_about_tests, number};
 use crate::evidence::{Change, Invocation, TestCounts};
 use kb_base::value::{Json, JsonMap};
 use serde_json::json;

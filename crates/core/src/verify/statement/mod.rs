@@ -5,7 +5,7 @@
 //! `{files: [{path: a.py, action: created}]}` says `files path a.py action created`.
 
 mod act;
-mod lines;
+mod quantities;
 mod result;
 mod sentence;
 mod tests;
@@ -13,7 +13,7 @@ mod tokens;
 mod words;
 
 pub(super) use act::Act;
-pub(super) use lines::LineChange;
+pub(super) use quantities::LineChange;
 pub(super) use result::TestClaim;
 pub(super) use sentence::{Sentence, is_path, is_quoted_path, paths};
 pub(super) use tests::{is_runner, of_text, tests_of};

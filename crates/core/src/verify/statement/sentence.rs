@@ -14,9 +14,6 @@ pub(in crate::verify) struct Sentence {
     quoted: Vec<String>,
 }
 
-/// Words of keys for places in a file.
-const PLACES: [&str; 8] = ["start", "end", "from", "to", "first", "last", "begin", "line"];
-
 /// Most words of a quotation that is a name and no sentence.
 const NAME: usize = 4;
 
@@ -140,36 +137,6 @@ impl Sentence {
             (line.starts_with(|c: char| c.is_ascii_digit()) && is_path(path)).then_some(path)
         });
         self.paths().into_iter().chain(placed).collect()
-    }
-
-    /// The numbers of a unit: `3 new files` in a text, `files changed 3` in a key.
-    pub(in crate::verify) fn numbers_of(&self, unit: Meaning, in_key: bool) -> Vec<u64> {
-        self.places_of(unit, in_key).map(|(_, number)| number).collect()
-    }
-
-    /// The same with their places among the words.
-    pub(super) fn places_of(
-        &self,
-        unit: Meaning,
-        in_key: bool,
-    ) -> impl Iterator<Item = (usize, u64)> {
-        let is_unit =
-            move |word: &&String| means(word, Meaning::Files) || means(word, Meaning::Lines);
-        // `lines: {start: 3, end: 9}` says where, and not how many.
-        let is_place = move |at: usize| {
-            let place = |word: &String| PLACES.contains(&word.as_str());
-            in_key && self.words[..at].last().is_some_and(place)
-        };
-        let near = move |at: usize| {
-            if is_place(at) {
-                return false;
-            }
-            let before = self.words[..at].iter().rev().take(2).find(is_unit);
-            let after = self.words.iter().skip(at + 1).take(2).find(is_unit);
-            let nearest = if in_key { before } else { after };
-            nearest.is_some_and(|word| means(word, unit))
-        };
-        self.numbers().filter(move |(at, _)| near(*at))
     }
 
     /// Whether nothing follows the last number but what it counts: `lines added 3`, and not `lines added 1 each`.

@@ -1,6 +1,9 @@
-//! Numbers of lines in a sentence, with what they count.
+//! Numbers of files and lines in a sentence, with what they count.
 
-use super::{Meaning, Sentence};
+use super::{Meaning, Sentence, means};
+
+/// Words of keys for places in a file.
+const PLACES: [&str; 8] = ["start", "end", "from", "to", "first", "last", "begin", "line"];
 
 /// Which lines a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +30,32 @@ impl LineChange {
 }
 
 impl Sentence {
+    /// The numbers of a unit: `3 new files` in a text, `files changed 3` in a key.
+    pub(in crate::verify) fn numbers_of(&self, unit: Meaning, in_key: bool) -> Vec<u64> {
+        self.places_of(unit, in_key).map(|(_, number)| number).collect()
+    }
+
+    /// The same with their places among the words.
+    fn places_of(&self, unit: Meaning, in_key: bool) -> impl Iterator<Item = (usize, u64)> {
+        let is_unit =
+            move |word: &&String| means(word, Meaning::Files) || means(word, Meaning::Lines);
+        // `lines: {start: 3, end: 9}` says where, and not how many.
+        let is_place = move |at: usize| {
+            let place = |word: &String| PLACES.contains(&word.as_str());
+            in_key && self.words[..at].last().is_some_and(place)
+        };
+        let near = move |at: usize| {
+            if is_place(at) {
+                return false;
+            }
+            let before = self.words[..at].iter().rev().take(2).find(is_unit);
+            let after = self.words.iter().skip(at + 1).take(2).find(is_unit);
+            let nearest = if in_key { before } else { after };
+            nearest.is_some_and(|word| means(word, unit))
+        };
+        self.numbers().filter(move |(at, _)| near(*at))
+    }
+
     /// The numbers of lines, each with what its words say of them: `4 lines added`, `insertions: 4`, `added 4 lines`.
     pub(in crate::verify) fn line_numbers(&self, in_key: bool) -> Vec<(u64, LineChange)> {
         let places: Vec<usize> = self.numbers().map(|(at, _)| at).collect();
