@@ -48,7 +48,7 @@
 //! | [`run`] (pure) | `core` | the state machine: state, events, inputs, effects; one file per input | diagnostic, value, evidence, redaction, expression, definition, plan |
 //! | [`attempt`] | `attempt` | the types between engine and executor: request, work, outcome, recorder; work that blocks | diagnostic, value, evidence, redaction, expression, toolspec, definition, plan, verify |
 //! | [`database`] | `database` | opens SQLite files: private, with a write-ahead log and a version | – |
-//! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run, database |
+//! | [`journal`] | `engine` | events with expected versions, leases, inbox, blobs; SQLite and memory | value, redaction, definition, run, attempt, database |
 //! | [`process`] | `process` | the only starter of processes: init process, namespace workers, limits, sandbox | clock |
 //! | [`jsonrpc`] | `jsonrpc` | JSON-RPC lines with a program of others: requests, answers, limits | value, process |
 //! | [`http`] | `http` | the HTTP client, address rules, redirects | diagnostic, value |

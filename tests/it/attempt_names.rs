@@ -1,10 +1,8 @@
 //! Tests name single rounds of a review: passes of a loop over a child run, and iterations after a rejection.
 
-use crate::playbook_faults::response;
+use crate::playbook_faults::{answering, response};
 use crate::scratch::Scratch;
 use serde_json::json;
-use wiremock::matchers::method;
-use wiremock::{Mock, MockServer, ResponseTemplate};
 
 const ROUNDS: &str = "schema: kb.playbook/1
 id: rounds
@@ -79,16 +77,8 @@ fn a_recording_has_the_turns_of_every_round() {
         "schema: kb.test/1\nplaybook: rounds\ntests: [{name: x, expect: {status: waiting}, stubs: {review: {output: {open: 0}}}}]\n",
     );
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let server = runtime.block_on(async {
-        let server = MockServer::start().await;
-        for (priority, open) in [(1, 2), (2, 0)] {
-            let body = response("submit_output", json!({"open": open, "summary": "reviewed"}));
-            let answer = ResponseTemplate::new(200).set_body_raw(body, "text/event-stream");
-            let mock = Mock::given(method("POST")).respond_with(answer).up_to_n_times(1);
-            mock.with_priority(priority).mount(&server).await;
-        }
-        server
-    });
+    let round = |open: u32| response("submit_output", json!({"open": open, "summary": "reviewed"}));
+    let server = runtime.block_on(answering([2, 0].map(round)));
     let uri = server.uri();
     let run = ["playbook", "run", "rounds", "--record", ".kb/tests/session.script.yml"];
     let said = scratch.kb_with(&run, |command| {
@@ -127,21 +117,12 @@ fn a_recording_has_no_file_that_a_policy_denied() {
         ("open.txt", "OPEN-456\n"),
     ]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let server = runtime.block_on(async {
-        let server = MockServer::start().await;
-        let turns = [
-            ("fs_read", json!({"path": "private/k.txt"})),
-            ("fs_read", json!({"path": "open.txt"})),
-            ("submit_output", json!({"summary": "read"})),
-        ];
-        for (priority, (tool, args)) in (1..).zip(turns) {
-            let body = response(tool, args);
-            let answer = ResponseTemplate::new(200).set_body_raw(body, "text/event-stream");
-            let mock = Mock::given(method("POST")).respond_with(answer).up_to_n_times(1);
-            mock.with_priority(priority).mount(&server).await;
-        }
-        server
-    });
+    let turns = [
+        ("fs_read", json!({"path": "private/k.txt"})),
+        ("fs_read", json!({"path": "open.txt"})),
+        ("submit_output", json!({"summary": "read"})),
+    ];
+    let server = runtime.block_on(answering(turns.map(|(tool, args)| response(tool, args))));
     let uri = server.uri();
     let run = ["playbook", "run", "p", "--record", ".kb/tests/s.script.yml"];
     let said = scratch.kb_with(&run, |command| {

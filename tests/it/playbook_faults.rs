@@ -211,6 +211,17 @@ pub(crate) fn response(tool: &str, args: serde_json::Value) -> String {
     format!("{call}{}{usage}data: [DONE]\n\n", chunk(json!({}), json!("tool_calls")))
 }
 
+/// A model server that gives these responses one after another.
+pub(crate) async fn answering(responses: impl IntoIterator<Item = String>) -> MockServer {
+    let server = MockServer::start().await;
+    for (priority, body) in (1..).zip(responses) {
+        let answer = ResponseTemplate::new(200).set_body_raw(body, "text/event-stream");
+        let mock = Mock::given(method("POST")).respond_with(answer).up_to_n_times(1);
+        mock.with_priority(priority).mount(&server).await;
+    }
+    server
+}
+
 /// Records a run with a model server that reads, writes and submits.
 fn record(scratch: &Scratch) {
     let responses = [
@@ -219,15 +230,7 @@ fn record(scratch: &Scratch) {
         response("submit_output", json!({"created": ["a.txt"], "summary": "done"})),
     ];
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let server = runtime.block_on(async {
-        let server = MockServer::start().await;
-        for (at, body) in responses.into_iter().enumerate() {
-            let answer = ResponseTemplate::new(200).set_body_raw(body, "text/event-stream");
-            let mock = Mock::given(method("POST")).respond_with(answer).up_to_n_times(1);
-            mock.with_priority(1 + at as u8).mount(&server).await;
-        }
-        server
-    });
+    let server = runtime.block_on(answering(responses));
     let uri = server.uri();
     let run = ["playbook", "run", "write", "--record", ".kb/tests/recorded.yml"];
     let said = scratch.kb_with(&run, |command| {

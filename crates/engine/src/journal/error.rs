@@ -1,5 +1,6 @@
 //! Errors of a journal, the same for every back end.
 
+use kb_attempt::is_out_of_space;
 use kb_base::value::RunId;
 use kb_database::DatabaseError;
 use std::io;
@@ -109,12 +110,6 @@ impl From<DatabaseError> for JournalError {
             DatabaseError::NoSharedMemory(_) => JournalError::Broken(error.to_string()),
         }
     }
-}
-
-/// Whether the error means that space is exhausted: disk, quota or file size limit (`ulimit -f`).
-pub(super) fn is_out_of_space(error: &io::Error) -> bool {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 fn in_folder(folder: Option<&Path>) -> String {

@@ -95,8 +95,7 @@ impl PathError {
 
     /// The state before a command cannot be stored.
     pub(crate) fn unstored(error: &std::io::Error) -> Self {
-        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        let is_full = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge);
+        let is_full = kb_attempt::is_out_of_space(error);
         PathError::Unstored { error: error.to_string(), is_full }
     }
 

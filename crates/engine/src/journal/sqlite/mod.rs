@@ -18,7 +18,7 @@ pub(super) use backup::restore;
 pub use journal::SqliteJournal;
 
 use super::JournalError;
-use super::error::is_out_of_space;
+use kb_attempt::is_out_of_space;
 use rusqlite::ErrorCode;
 pub(super) use schema::FILE;
 use schema::JournalPaths;
