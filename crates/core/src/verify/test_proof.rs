@@ -118,16 +118,7 @@ impl TestClaim {
             }
             _ => finding,
         };
-        // The failed tests can be those of the part that the output reports as failed.
-        let is_own = |test: &TestRun<'_>| {
-            let name = test.name();
-            let mut words = name.split(|c: char| !c.is_alphanumeric());
-            words.any(|word| Some(word) == self.named)
-        };
-        let has_failed = |test: &TestRun<'_>| test.run.tests.is_some_and(|tests| tests.failed > 0);
-        let own_failed = tests.iter().any(|test| is_own(test) && has_failed(test));
-        let can_be_others = self.part && self.passed && self.others_failed && !own_failed;
-        let finding = if can_be_others && finding.verdict == Verdict::Failed {
+        let finding = if self.can_be_of_another_part(&tests) && finding.verdict == Verdict::Failed {
             Finding::inconclusive(finding.reason.unwrap_or_default())
         } else {
             finding
@@ -141,6 +132,19 @@ impl TestClaim {
             "tests": last.and_then(|test| test.run.tests),
         });
         (finding, evidence)
+    }
+
+    /// Whether failed tests can be those of another part, which the output reports as failed: no run of the part that the
+    /// claim names printed failed tests.
+    fn can_be_of_another_part(self, tests: &[TestRun<'_>]) -> bool {
+        let is_own = |test: &TestRun<'_>| {
+            let name = test.name();
+            let mut words = name.split(|c: char| !c.is_alphanumeric());
+            words.any(|word| Some(word) == self.named)
+        };
+        let has_failed = |test: &TestRun<'_>| test.run.tests.is_some_and(|tests| tests.failed > 0);
+        let own_failed = tests.iter().any(|test| is_own(test) && has_failed(test));
+        self.part && self.passed && self.others_failed && !own_failed
     }
 
     /// The last run of all tests decides whose result is known. A run before an edit proves nothing, and a run of a
