@@ -16,6 +16,10 @@ use std::collections::BTreeSet;
 use std::future::pending;
 use std::pin::Pin;
 
+/// Redraws, about three seconds, after which a question without a timeout is asked here too: something else keeps the
+/// process, such as the pause before a retry. Before that, the process may be about to leave the run, and ask afterwards.
+const PATIENCE: u32 = 25;
+
 type Asking = Pin<Box<dyn Future<Output = Result<(), CliError>>>>;
 
 /// Asks the questions of a run while it is driven.
@@ -30,6 +34,8 @@ pub(super) struct Attending<'t> {
     done: BTreeSet<String>,
     /// What was refused.
     refused: Option<CliError>,
+    /// Redraws since something else than a wait ran.
+    idle: u32,
 }
 
 impl<'t> Attending<'t> {
@@ -40,8 +46,9 @@ impl<'t> Attending<'t> {
         is_interactive: bool,
         terminal: &'t Terminal,
     ) -> Self {
-        let (asking, done, refused) = Default::default();
-        Attending { context, run: run.to_owned(), is_interactive, terminal, asking, done, refused }
+        let (asking, done, refused, idle) = Default::default();
+        let run = run.to_owned();
+        Attending { context, run, is_interactive, terminal, asking, done, refused, idle }
     }
 
     /// Whether a question has the screen.
@@ -100,7 +107,9 @@ impl<'t> Attending<'t> {
         renderer: &mut dyn Renderer,
     ) {
         self.done.retain(|step| summary.waiting.contains_key(step));
-        if self.is_asking() || !counts.only_waits() {
+        self.idle = if counts.only_waits() { self.idle.saturating_add(1) } else { 0 };
+        let is_left_open = counts.waits_for_time() || self.idle >= PATIENCE;
+        if self.is_asking() || !counts.only_waits() || !is_left_open {
             return;
         }
         let mut open = summary.waiting.iter().filter(|(step, _)| !self.done.contains(*step));

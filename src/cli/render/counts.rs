@@ -13,6 +13,8 @@ pub(in crate::cli) struct RunCounts {
     expanded: BTreeMap<String, usize>,
     ended: BTreeMap<String, StepStatus>,
     waiting: BTreeSet<String>,
+    /// Steps that wait or waited for a time.
+    timed: BTreeSet<String>,
     running: BTreeSet<String>,
     usage: UsageView,
 }
@@ -33,10 +35,12 @@ impl RunCounts {
                 self.running.insert(name);
             }
             Body::AttemptEnd { .. } => drop(self.running.remove(&name)),
-            Body::StepWaiting { .. } => {
+            Body::StepWaiting { until, .. } => {
                 self.running.remove(&name);
+                self.set_timed(&name, until.is_some());
                 self.waiting.insert(name);
             }
+            Body::AskOpened(asked) => self.set_timed(&name, asked.until.is_some()),
             Body::AskAnswered { .. } => drop(self.waiting.remove(&name)),
             Body::StepEnd { status, .. } => {
                 self.waiting.remove(&name);
@@ -53,6 +57,19 @@ impl RunCounts {
             }
             _ => {}
         }
+    }
+
+    fn set_timed(&mut self, name: &str, timed: bool) {
+        if timed {
+            self.timed.insert(name.to_owned());
+        } else {
+            self.timed.remove(name);
+        }
+    }
+
+    /// Whether a step waits for a time, so that a process goes on driving the run.
+    pub(in crate::cli) fn waits_for_time(&self) -> bool {
+        self.timed.iter().any(|name| self.waiting.contains(name))
     }
 
     fn reset(&mut self, name: &str) {
