@@ -67,7 +67,7 @@ impl RunCounts {
         }
     }
 
-    /// Whether a step waits for a time, so that a process goes on driving the run.
+    /// Whether a step waits for a time, so that a process continues to drive the run.
     pub(in crate::cli) fn waits_for_time(&self) -> bool {
         self.timed.iter().any(|name| self.waiting.contains(name))
     }
