@@ -92,6 +92,7 @@ mod memory;
 mod memory_faults;
 mod memory_poison;
 mod merge_evidence;
+mod merged_kinds;
 mod named_files;
 mod paid_calls;
 mod people;

@@ -380,13 +380,19 @@ fn merged_line(trees: &[MergedView]) -> String {
         let name = plain(&tree.instance);
         if !tree.conflicts.is_empty() {
             let paths: Vec<_> = tree.conflicts.iter().map(|path| plain(path)).collect();
-            return format!("{name} {} in {}", paint(ERROR, "conflict"), paths.join(", "));
+            let written = if tree.files.is_empty() { "" } else { ", partly merged before" };
+            return format!("{name} {} in {}{written}", paint(ERROR, "conflict"), paths.join(", "));
         }
+        let folders = match tree.files.iter().filter(|path| path.ends_with('/')).count() {
+            0 => String::new(),
+            count => format!(", {}", counted(count, "folder")),
+        };
+        let files = tree.files.iter().filter(|path| !path.ends_with('/')).count();
         let commits = match tree.commits.len() {
             0 => String::new(),
             count => format!(", {}", counted(count, "commit")),
         };
-        format!("{name} {}{commits}", counted(tree.files.len(), "file"))
+        format!("{name} {}{folders}{commits}", counted(files, "file"))
     };
     format!("merged {}", trees.iter().map(line).collect::<Vec<_>>().join("; "))
 }

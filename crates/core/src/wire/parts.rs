@@ -128,12 +128,13 @@ impl From<&KeptResult> for KeptView {
 pub struct MergedView {
     /// The step or item, such as `implement[src/a.rs]`.
     pub instance: String,
-    /// The paths that were written into the project, relative to it.
+    /// The paths that were written into the project, relative to it; those of folders end with `/`. With conflicts,
+    /// those that a merge wrote before it was interrupted.
     pub files: Vec<String>,
     /// The commits that were added to the branch of the project, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<String>,
-    /// The paths that both sides changed; nothing of this tree was merged.
+    /// The paths that both sides changed; nothing else of this tree was merged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
     /// The folder with the files of the step, if it was kept.

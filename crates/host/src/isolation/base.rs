@@ -1,9 +1,12 @@
 //! What a tree contained at first, and small files of the folder of trees.
 
+use super::print::Print;
+use crate::workspace::Folders;
 use kb_base::value::Digest;
 use kb_core::evidence::Manifest;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +25,25 @@ pub(super) struct Base {
     pub(super) commit: Option<String>,
     /// The files that the ignore rules leave, with digests.
     pub(super) files: Manifest,
+    /// The folders that the ignore rules leave.
+    #[serde(default)]
+    pub(super) folders: BTreeSet<String>,
+}
+
+impl Base {
+    /// What was at a path.
+    pub(super) fn print(&self, path: &str) -> Print {
+        match self.files.files.get(path) {
+            None if self.folders.contains(path) => Print::Folder,
+            state => Print::of(state),
+        }
+    }
+
+    /// The folders that were removed, and those that were made and are empty: the others come with their files.
+    pub(super) fn changed_folders(&self, now: &Folders) -> BTreeSet<String> {
+        let removed = self.folders.difference(&now.all);
+        removed.chain(now.empty.difference(&self.folders)).cloned().collect()
+    }
 }
 
 /// The paths that belong to one tree.

@@ -9,6 +9,7 @@ use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
 use kb_core::evidence::{FileKind, Manifest};
 use kb_language::definition::MergePolicy;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 type TreeResult<T> = Result<T, Box<Failure>>;
@@ -29,12 +30,12 @@ impl Trees {
         };
         let (project, copied) = (self.project.clone(), paths.clone());
         let copy = move || copy(&project, &copied, worktree);
-        let files = tokio::task::spawn_blocking(copy).await.map_err(|error| {
+        let (files, folders) = tokio::task::spawn_blocking(copy).await.map_err(|error| {
             Box::new(Failure::new(Code::INTERNAL_ERROR, format!("the copy was stopped: {error}")))
         })??;
         let stays = request.isolation.merge == MergePolicy::None;
         let instance = request.instance.to_string();
-        let base = Base { instance, worktree, stays, commit, files };
+        let base = Base { instance, worktree, stays, commit, files, folders };
         write_json(&paths.base(), &base).map_err(|error| unusable(&paths.base(), &error))
     }
 
@@ -133,11 +134,15 @@ impl Trees {
     }
 }
 
-/// Copies the files of the project into a tree, for a worktree without ignored files. Returns the
-/// files that the ignore rules leave, as they are in the tree, with digests. Blocks.
-fn copy(project: &Workspace, paths: &TreePaths, worktree: bool) -> TreeResult<Manifest> {
+/// Copies the files and folders of the project into a tree, for a worktree without ignored files. Returns
+/// those that the ignore rules leave, as they are in the tree, with digests. Blocks.
+fn copy(
+    project: &Workspace,
+    paths: &TreePaths,
+    worktree: bool,
+) -> TreeResult<(Manifest, BTreeSet<String>)> {
     let files = paths.files();
-    let all = if worktree { project.manifest() } else { project.all_files() };
+    let (all, folders) = if worktree { project.files_and_folders() } else { project.all_files() };
     if all.truncated {
         return Err(unavailable(
             "the project has too many files, or folders that cannot be read".to_owned(),
@@ -164,13 +169,16 @@ fn copy(project: &Workspace, paths: &TreePaths, worktree: bool) -> TreeResult<Ma
         })?;
         digests.insert(path, digest);
     }
+    for folder in folders.empty.iter().map(|path| files.join(path)) {
+        std::fs::create_dir_all(&folder).map_err(|error| unusable(&folder, &error))?;
+    }
     let tree = project.rooted_at(&files).map_err(|error| unusable(&files, &error))?;
-    let mut copied = tree.manifest();
+    let (mut copied, folders) = tree.files_and_folders();
     for (path, state) in &mut copied.files {
         let known = digests.get(path).copied().flatten();
         state.sha256 = known.or_else(|| tree.symlink_stat(path).ok().flatten()?.sha256);
     }
-    Ok(copied)
+    Ok((copied, folders.all))
 }
 
 fn unavailable(message: String, help: &str) -> Box<Failure> {

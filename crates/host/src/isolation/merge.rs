@@ -3,6 +3,7 @@
 use super::base::{Base, TreePaths, read_json, write_json};
 use super::failures::{blocking, gone, unusable};
 use super::plan::MergePlan;
+use super::print::Print;
 use super::trees::{Tree, Trees};
 use kb_attempt::TreeRequest;
 use kb_base::diagnostic::Code;
@@ -56,17 +57,9 @@ impl Trees {
         let (project, tree) = (self.project.clone(), tree.workspace.clone());
         let (base, paths) = (base.clone(), paths.clone());
         blocking(move || {
-            let stored = MergePlan::stored(&paths)?;
-            let plan = match stored {
-                Some(plan) if plan.still_fits(&project)? => plan,
-                _ => MergePlan::new(&project, &tree, &base, &paths)?,
-            };
-            if !plan.conflicts.is_empty() {
-                return Ok(MergedTree { conflicts: plan.conflicts, ..MergedTree::default() });
-            }
-            plan.store(&paths)?;
-            plan.apply(&project, &tree)?;
-            Ok(MergedTree { files: plan.files(), ..MergedTree::default() })
+            MergePlan::carried_out([&project, &tree], &paths, || {
+                MergePlan::new(&project, &tree, &base, &paths)
+            })
         })
         .await
     }
@@ -85,9 +78,18 @@ impl Trees {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let message = format!(
-            "`{instance}` and the project both changed `{first}`{more}; nothing of `{instance}` was merged"
-        );
+        let names = self.project.names_in(first).unwrap_or_default();
+        let what = match names.iter().map(|name| format!("{first}/{name}")).max_by_key(|path| {
+            // What the step did not have explains it best.
+            base.print(path) == Print::Missing
+        }) {
+            Some(kept) => format!(
+                "`{instance}` replaced the folder `{first}`{more}, in which the project has `{kept}`"
+            ),
+            None => format!("`{instance}` and the project both changed `{first}`{more}"),
+        };
+        let (extent, present) = extent(&instance.to_string(), merged, paths);
+        let message = format!("{what}; {extent}");
         let files = paths.files().display().to_string();
         let digest = base.files.files.get(first).and_then(|state| state.sha256);
         let by_hand = match digest.map(|digest| paths.content(&digest)).filter(|path| path.exists())
@@ -98,14 +100,32 @@ impl Trees {
                 quoted(&content.display().to_string()),
                 quoted(&format!("{files}/{first}"))
             ),
-            None => format!("diff {} {}", quoted(first), quoted(&format!("{files}/{first}"))),
+            None => format!("diff -r {} {}", quoted(first), quoted(&format!("{files}/{first}"))),
         };
         let step: String = instance.to_string().chars().take_while(|c| *c != '[').collect();
         Failure::new(Code::MERGE_CONFLICT, message).help(format!(
-            "the files of the step are in {files}. To run it again on the present project: \
+            "the files of the step are in {files}. To run it again on the present project{present}: \
              `kb run retry {run} --from {step}`. To combine them yourself, in the project: `{by_hand}`"
         ))
     }
+}
+
+/// How much of a tree with conflicts is in the project, and what a new attempt starts with.
+fn extent(instance: &str, merged: &MergedTree, paths: &TreePaths) -> (String, String) {
+    let written = &merged.files;
+    if written.is_empty() {
+        return (format!("nothing of `{instance}` was merged"), String::new());
+    }
+    let planned = MergePlan::stored(paths).ok().flatten().map_or(written.len(), |plan| plan.len());
+    let count = written.len();
+    let named: Vec<String> = written.iter().take(3).map(|path| format!("`{path}`")).collect();
+    let more = if count > 3 { format!(" and {} more", count - 3) } else { String::new() };
+    let extent = format!(
+        "{count} of {planned} changes of `{instance}` were merged before the merge was interrupted: {}{more}; \
+         the others were not",
+        named.join(", "),
+    );
+    (extent, format!(", which has these {count}"))
 }
 
 /// A word for a shell.

@@ -19,6 +19,7 @@ mod create;
 mod failures;
 mod merge;
 mod plan;
+mod print;
 mod rebase;
 mod sweep;
 mod three_way;

@@ -3,7 +3,7 @@
 
 use super::base::{Base, TreePaths, read_json, write_json};
 use super::failures::{blocking, unusable};
-use super::plan::MergePlan;
+use super::plan::{MergePlan, whole};
 use super::trees::{Tree, Trees};
 use kb_base::diagnostic::Code;
 use kb_base::value::Failure;
@@ -148,8 +148,12 @@ impl Trees {
         let differing = ["diff", "--name-only", "--no-renames", "-z", head];
         let differing = self.git.run(root, &differing).await?;
         let differing: BTreeSet<&str> = differing.split('\0').collect();
+        // Git knows no empty folders: they are compared with the tree as it was at first.
+        let (_, left) = whole(&tree.workspace)?;
+        let mut changed = changed.clone();
+        changed.extend(base.changed_folders(&left));
         // The project as it is now is the base of every path that it has not changed.
-        let mut files = self.project.manifest().files;
+        let (Manifest { mut files, .. }, folders) = self.project.files_and_folders();
         files.retain(|path, state| {
             changed.contains(path)
                 && !differing.contains(path.as_str())
@@ -159,20 +163,14 @@ impl Trees {
             let now = self.project.symlink_stat(path).ok().flatten();
             state.sha256 = now.and_then(|now| now.sha256);
         }
-        let base = Base { files: Manifest { files, truncated: false }, ..base.clone() };
+        let (files, folders) = (Manifest { files, truncated: false }, folders.all);
+        let base = Base { files, folders, ..base.clone() };
         let (project, workspace) = (self.project.clone(), tree.workspace.clone());
-        let (paths, changed) = (paths.clone(), changed.clone());
+        let paths = paths.clone();
         blocking(move || {
-            let plan = match MergePlan::stored(&paths)? {
-                Some(plan) if plan.still_fits(&project)? => plan,
-                _ => MergePlan::of_paths(&project, &workspace, &base, &paths, &changed)?,
-            };
-            if !plan.conflicts.is_empty() {
-                return Ok(MergedTree { conflicts: plan.conflicts, ..MergedTree::default() });
-            }
-            plan.store(&paths)?;
-            plan.apply(&project, &workspace)?;
-            Ok(MergedTree { files: plan.files(), ..MergedTree::default() })
+            MergePlan::carried_out([&project, &workspace], &paths, || {
+                MergePlan::of_paths(&project, &workspace, &base, &paths, &changed)
+            })
         })
         .await
     }

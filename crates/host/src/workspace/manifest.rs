@@ -11,6 +11,7 @@ use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use kb_core::redaction::Redactor;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode};
+use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,14 +35,25 @@ impl Workspace {
         rules: IgnoreRules,
         tracked: &mut Option<Arc<TrackedFiles>>,
     ) -> Manifest {
-        let (files, state) = (Vec::new(), self.state_paths());
+        self.scanned(rules, tracked).0
+    }
+
+    /// The manifest, and the folders that the scan visited.
+    pub(super) fn scanned(
+        &self,
+        rules: IgnoreRules,
+        tracked: &mut Option<Arc<TrackedFiles>>,
+    ) -> (Manifest, Folders) {
+        let (files, folders, state) = (Vec::new(), Folders::default(), self.state_paths());
         let (truncated, is_hidden) = (false, false);
-        let mut scan = Scan { workspace: self, tracked, files, truncated, rules, is_hidden, state };
+        let mut scan =
+            Scan { workspace: self, tracked, files, folders, truncated, rules, is_hidden, state };
         match self.writable().open_folder(Path::new("")) {
             Ok(root) => scan.folder(&root, &At::default(), 0),
             Err(_) => scan.truncated = true,
         }
-        Manifest { files: scan.files.into_iter().collect(), truncated: scan.truncated }
+        let Scan { files, folders, truncated, .. } = scan;
+        (Manifest { files: files.into_iter().collect(), truncated }, folders)
     }
 
     /// Whether ignore rules hide an existing path from scans. Blocks.
@@ -160,6 +172,14 @@ fn is_file(state: &Option<FileState>) -> bool {
     state.as_ref().is_some_and(|state| state.kind == FileKind::File)
 }
 
+/// The folders of the workspace at one moment, without those that the scan leaves out.
+#[derive(Debug, Default)]
+pub(crate) struct Folders {
+    pub(crate) all: BTreeSet<String>,
+    /// Those without any entry, also without hidden ones.
+    pub(crate) empty: BTreeSet<String>,
+}
+
 /// A path on the way of a scan.
 #[derive(Default)]
 struct At {
@@ -186,6 +206,7 @@ struct Scan<'w> {
     /// The files that git tracks, once an entry is hidden.
     tracked: &'w mut Option<Arc<TrackedFiles>>,
     files: Vec<(String, FileState)>,
+    folders: Folders,
     truncated: bool,
     rules: IgnoreRules,
     /// Whether the present folder is hidden, and visited for tracked files alone.
@@ -203,6 +224,13 @@ impl Scan<'_> {
         };
         let entries: Vec<DirEntry> = entries.flatten().collect();
         let spelling = Spelling::of(entries.iter().map(|entry| entry.file_name().to_bytes()));
+        if let Some(path) = at.written.strip_suffix('/') {
+            let is_entry = |name: &CStr| !matches!(name.to_bytes(), b"." | b"..");
+            if !entries.iter().any(|entry| is_entry(entry.file_name())) {
+                self.folders.empty.insert(path.to_owned());
+            }
+            self.folders.all.insert(path.to_owned());
+        }
         let added = self.rules.enter(folder, &at.text, depth == 0);
         for entry in &entries {
             if self.files.len() >= MAX_FILES {

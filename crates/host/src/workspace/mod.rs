@@ -54,6 +54,7 @@ mod writing;
 pub use changed_since::{ChangedFile, ChangedFiles};
 pub(crate) use file_access::FileAccess;
 pub(crate) use hidden_paths::TooManyHidden;
+pub(crate) use manifest::Folders;
 pub(crate) use matched_files::{matched_files, not_observed};
 pub(crate) use opened_folder::OpenedFolder;
 pub(crate) use own_files::FileContent;

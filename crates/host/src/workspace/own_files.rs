@@ -3,12 +3,14 @@
 use super::content::MAX_HASHED;
 use super::dir_handle::open_file_at;
 use super::ignore_rules::IgnoreRules;
+use super::manifest::Folders;
 use super::path_error::{PathError, refused};
 use super::path_guard::Workspace;
+use super::path_text::Spelling;
 use super::write_target::WriteTarget;
 use kb_base::value::{Digest, Hasher};
 use kb_core::evidence::{FileKind, FileState, Manifest};
-use rustix::fs::{Timespec, Timestamps};
+use rustix::fs::{Dir, Timespec, Timestamps};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
@@ -30,15 +32,33 @@ pub(crate) enum FileContent {
     },
     /// A symbolic link and its target.
     Link(PathBuf),
+    /// A folder; its entries are paths of their own.
+    Folder,
 }
 
 impl Workspace {
     /// The stat data of every file and link, ignored ones included. Blocks.
-    pub(crate) fn all_files(&self) -> Manifest {
-        self.manifest_with(IgnoreRules::none(), &mut None)
+    pub(crate) fn all_files(&self) -> (Manifest, Folders) {
+        self.scanned(IgnoreRules::none(), &mut None)
     }
 
-    /// The content of a path; `None` if it does not exist or is a directory. A link is not followed.
+    /// The files that a manifest has, and the folders. Blocks.
+    pub(crate) fn files_and_folders(&self) -> (Manifest, Folders) {
+        self.scanned(self.ignore_rules(), &mut None)
+    }
+
+    /// The names of all entries of a folder, as a manifest writes them. Blocks.
+    pub(crate) fn names_in(&self, folder: &str) -> Result<Vec<String>, PathError> {
+        let io = |error: Errno| refused(folder, error);
+        let opened = self.writable().open_folder(Path::new(folder)).map_err(io)?;
+        let entries: Vec<_> = Dir::read_from(&opened).map_err(io)?.flatten().collect();
+        let names = || entries.iter().map(|entry| entry.file_name().to_bytes());
+        let spelling = Spelling::of(names());
+        let is_entry = |name: &&[u8]| !matches!(*name, b"." | b"..");
+        Ok(names().filter(is_entry).map(|name| spelling.written(name)).collect())
+    }
+
+    /// The content of a path; `None` if it does not exist or has none. A link is not followed.
     pub(crate) fn content_of(&self, path: &str) -> Result<Option<FileContent>, PathError> {
         let Some(state) = self.symlink_stat(path)? else { return Ok(None) };
         match state.kind {
@@ -47,11 +67,12 @@ impl Workspace {
                 Ok(Some(FileContent::File { bytes: self.read_file(path)?, executable }))
             }
             FileKind::Symlink => Ok(Some(FileContent::Link(self.link_target(path)?))),
-            FileKind::Directory | FileKind::Other => Ok(None),
+            FileKind::Directory => Ok(Some(FileContent::Folder)),
+            FileKind::Other => Ok(None),
         }
     }
 
-    /// Writes the content of a path, or removes it. Protected paths are refused.
+    /// Writes the content of a path, or removes it. A folder with entries is not removed. Protected paths are refused.
     pub(crate) fn put(&self, path: &str, content: Option<&FileContent>) -> Result<(), PathError> {
         self.writing(path, || self.replace(path, content))
     }
@@ -61,10 +82,12 @@ impl Workspace {
         let existing = target.existing.as_ref().map(|state| state.kind);
         match content {
             None if existing.is_none() => Ok(()),
-            None => {
-                target.remove()?;
-                self.remove_empty_parents(Path::new(path));
-                Ok(())
+            None => target.remove(),
+            Some(FileContent::Folder) => {
+                if existing.is_some_and(|kind| kind != FileKind::Directory) {
+                    target.remove()?;
+                }
+                WriteTarget::find(self, path, false)?.make_folder()
             }
             Some(FileContent::Link(to)) => {
                 if existing.is_some_and(|kind| kind != FileKind::Symlink) {
@@ -86,16 +109,6 @@ impl Workspace {
                     set.map_err(|error| PathError::io(path, error))?;
                 }
                 Ok(())
-            }
-        }
-    }
-
-    /// Removes the directories above a removed file that are empty now.
-    fn remove_empty_parents(&self, path: &Path) {
-        for parent in path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
-            let target = WriteTarget::find(self, &parent.to_string_lossy(), false);
-            if target.is_err() || target.is_ok_and(|target| target.remove().is_err()) {
-                return;
             }
         }
     }

@@ -283,6 +283,13 @@ impl WriteTarget {
         self.rename(&folder, &beside.map_err(io)?).map_err(io)
     }
 
+    /// Makes a directory, and those above it that are missing.
+    pub(crate) fn make_folder(&self) -> Result<(), PathError> {
+        let names: Vec<OsString> = self.missing.iter().chain([&self.name]).cloned().collect();
+        let made = make_folders(&self.folder, &names);
+        made.map(drop).map_err(|error| refused(&self.shown, error))
+    }
+
     /// Removes the file, the link itself, or the empty directory.
     pub(crate) fn remove(&self) -> Result<(), PathError> {
         let flags = match &self.existing {
