@@ -467,3 +467,50 @@ fn each_key_of_a_file_is_mapped_or_reported() {
         scratch.kb(&["playbook", "validate"]).code(0);
     }
 }
+
+/// What a step of GitHub Actions wrote before it failed is read by what runs after the failure; where it is lost, that
+/// fails and does not read an empty text.
+#[test]
+fn outputs_of_a_step_that_failed_are_kept_or_an_error() {
+    let fails = "'echo \"breaking=true\" >> \"$GITHUB_OUTPUT\"; printf last=x >> \"$GITHUB_OUTPUT\"; exit 1'";
+    let text = format!(
+        "on: push
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    outputs: {{b: '${{{{ steps.check.outputs.breaking }}}}'}}
+    steps:
+      - {{id: check, continue-on-error: true, run: {fails}}}
+      - {{if: \"steps.check.outputs.breaking != 'true'\", run: touch published}}
+      - {{if: \"steps.check.outputs.last == 'x'\", run: touch before}}
+      - {{if: \"steps.check.outcome == 'failure'\", run: touch after}}
+      - {{if: \"steps.check.outcome == 'success'\", run: touch deployed}}
+  b: {{needs: a, if: needs.a.outputs.b != 'true', runs-on: ubuntu-latest, steps: [{{run: touch exited}}]}}
+"
+    );
+    runs(("w.yml", &text), "w", 0, &["before", "after"]);
+    let text = text.replace("exit 1", "exit 0").replace("breaking=true", "breaking=no");
+    runs(("w.yml", &text), "w", 0, &["published", "before", "deployed", "exited"]);
+    // Without `continue-on-error` the step fails, and its output is lost.
+    let lost = |always: &str| {
+        format!(
+            "on: push
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    outputs: {{b: '${{{{ steps.check.outputs.breaking }}}}'}}
+    steps:
+      - {{id: check, run: {fails}}}
+      - {{if: \"{always}steps.check.outputs.breaking != 'true'\", run: touch published}}
+  b: {{needs: a, if: \"{always}needs.a.outputs.b != 'true'\", runs-on: ubuntu-latest, steps: [{{run: touch exited}}]}}
+"
+        )
+    };
+    runs(("w.yml", &lost("always() && ")), "w", 1, &[]);
+    let fine = lost("always() && ").replace("exit 1", "exit 0").replace("=true", "=no");
+    runs(("w.yml", &fine), "w", 0, &["published", "exited"]);
+    let traps = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps: [{id: c, run: \"trap 'echo' EXIT\\necho a=b \
+                 >> $GITHUB_OUTPUT\"}, {run: touch published}]\n";
+    let (_, said) = runs(("w.yml", traps), "w", 1, &[]);
+    said.says(&["a script with `trap` whose `$GITHUB_OUTPUT` is read has no counterpart"]);
+}

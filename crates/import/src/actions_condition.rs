@@ -37,17 +37,33 @@ impl Condition {
     }
 
     /// The condition of a text. What has no counterpart is reported: the step fails.
-    pub(super) fn of(value: &Positioned, scope: &Scope, draft: &mut Draft) -> Condition {
+    /// `after_failure`: it is read also if steps before it failed, whatever it says itself.
+    pub(super) fn of(
+        value: &Positioned,
+        scope: &Scope,
+        after_failure: bool,
+        draft: &mut Draft,
+    ) -> Condition {
         let text = words(value, "if", draft).unwrap_or_default();
         let bare = text.replace("${{", "(").replace("}}", ")");
         let mut found = Condition::default();
+        // What it says about failures may stand after what it reads.
+        let when = |node: &Node| {
+            let mut found = Condition::default();
+            let _ = found.add(node, scope);
+            found.when
+        };
+        let scope = |node: &Node| {
+            let after_failure = after_failure || when(node) != When::Success;
+            Scope { after_failure, ..scope.clone() }
+        };
         let read = match bare.split_once("secrets.") {
             // A condition cannot read a secret.
             Some((_, rest)) => {
                 let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
                 Err(format!("secrets.{}", &rest[..end.unwrap_or(rest.len())]))
             }
-            None => parse(&bare).and_then(|node| found.add(&node, scope)),
+            None => parse(&bare).and_then(|node| found.add(&node, &scope(&node))),
         };
         if let Err(unknown) = read {
             found.expression = None;

@@ -1,6 +1,10 @@
 //! Expressions of GitHub Actions in the language of playbooks.
 
-use super::actions_scope::{KnownStep, Scope, all_are, any_failed};
+use super::actions_lowered::{
+    AND, CHOICE, COMPARISON, FILTER, JOIN, Lowered, NOT, OPERAND, OR, VALUE, quoted,
+};
+use super::actions_output::{kept_result, output, unless_failed};
+use super::actions_scope::{Scope, all_are, any_failed};
 use super::actions_syntax::{Node, parse};
 use super::draft::{name, reference};
 
@@ -17,34 +21,6 @@ pub(super) fn operand(text: &str, scope: &Scope) -> Result<String, String> {
 /// An expression that was read, as an operand of `and`.
 pub(super) fn operand_of_and(node: &Node, scope: &Scope) -> Result<String, String> {
     Ok(lower(node, scope)?.at(NOT))
-}
-
-// The precedence of operators in playbooks, from low to high.
-const CHOICE: u8 = 0;
-const OR: u8 = 1;
-const AND: u8 = 2;
-const NOT: u8 = 3;
-const COMPARISON: u8 = 4;
-const JOIN: u8 = 5;
-const OPERAND: u8 = 6;
-const FILTER: u8 = 7;
-const VALUE: u8 = 8;
-
-/// An expression of a playbook, with the precedence of its outermost operator.
-struct Lowered {
-    text: String,
-    level: u8,
-}
-
-impl Lowered {
-    fn new(text: impl Into<String>, level: u8) -> Lowered {
-        Lowered { text: text.into(), level }
-    }
-
-    /// Its text as an operand that needs this precedence.
-    fn at(self, level: u8) -> String {
-        if self.level < level { format!("({})", self.text) } else { self.text }
-    }
 }
 
 fn lower(node: &Node, scope: &Scope) -> Result<Lowered, String> {
@@ -166,7 +142,11 @@ fn has_result(path: &[&str], result: &str, scope: &Scope) -> Result<Option<Lower
     let unknown = || path.join(".");
     let (steps, first) = match path {
         ["steps", id, "outcome"] => {
-            (vec![scope.steps.get(*id).ok_or_else(unknown)?.id.clone()], None)
+            let step = scope.steps.get(*id).ok_or_else(unknown)?;
+            if let Some(held) = kept_result(step, result) {
+                return Ok(Some(held));
+            }
+            (vec![step.id.clone()], None)
         }
         ["needs", id, "result"] => {
             let job = scope.jobs.get(*id).ok_or_else(unknown)?;
@@ -288,17 +268,24 @@ fn value(path: &[&str], scope: &Scope) -> Result<Lowered, String> {
         }
         ["runner", "os"] => "'Linux'".to_owned(),
         ["steps", id, "outputs", key] => {
-            return output(scope.steps.get(*id).ok_or_else(unknown)?, key).ok_or_else(unknown);
+            let step = scope.steps.get(*id).ok_or_else(unknown)?;
+            return output(step, key, scope.after_failure).ok_or_else(unknown);
         }
         ["needs" | "jobs", id, "outputs", key] => {
             let job = scope.jobs.get(*id).ok_or_else(unknown)?;
             return match (&job.child, job.outputs.get(*key)) {
                 (Some(step), _) => {
-                    let step = reference(step);
-                    let text = format!("{step}.output{} | default('')", keys_of(&[key]));
-                    Ok(Lowered::new(text, FILTER))
+                    let read =
+                        format!("{}.output{} | default('')", reference(step), keys_of(&[key]));
+                    Ok(match scope.after_failure {
+                        true => Lowered::new(unless_failed(step, &read), CHOICE),
+                        false => Lowered::new(read, FILTER),
+                    })
                 }
-                (None, Some(Ok(text))) => Ok(Lowered::new(text, CHOICE)),
+                (None, Some(Ok(output))) if scope.after_failure => {
+                    Ok(Lowered::new(&output.after_failure, CHOICE))
+                }
+                (None, Some(Ok(output))) => Ok(Lowered::new(&output.usual, CHOICE)),
                 (None, Some(Err(part))) => Err(format!("{}: {part}", unknown())),
                 (None, None) => Err(unknown()),
             };
@@ -320,22 +307,6 @@ fn value(path: &[&str], scope: &Scope) -> Result<Lowered, String> {
     Ok(Lowered::new(text, VALUE))
 }
 
-/// An output of a step: what follows `KEY=` in the last such line of its output, else an empty text.
-fn output(step: &KnownStep, key: &str) -> Option<Lowered> {
-    // An output of several lines has another form.
-    let writes = step.writes.as_ref()?;
-    if writes.contains(&format!("{key}<<")) {
-        return None;
-    }
-    let start = format!("{key}=");
-    let line = format!(
-        "{}.output | select('startingwith', {start}) | list | last | default({start})",
-        reference(&step.id),
-        start = quoted(&start)
-    );
-    Some(Lowered::new(format!("({line})[{}:]", start.chars().count()), VALUE))
-}
-
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -345,20 +316,4 @@ fn keys_of(keys: &[&str]) -> String {
     let key =
         |key: &&str| if is_name(key) { format!(".{key}") } else { format!("[{}]", quoted(key)) };
     keys.iter().map(key).collect()
-}
-
-/// A text as a literal of an expression.
-pub(super) fn quoted(text: &str) -> String {
-    let mut quoted = String::from("'");
-    for c in text.chars() {
-        match c {
-            '\\' | '\'' => quoted.extend(['\\', c]),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('\'');
-    quoted
 }

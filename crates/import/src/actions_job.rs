@@ -9,14 +9,14 @@ use super::actions_defaults::{common_keys, environment, run_defaults};
 use super::actions_machine::{PERMISSIONS, is_exact, machine};
 use super::actions_matrix::matrix;
 use super::actions_scope::{KnownJob, Scope, any_failed};
-use super::actions_text::{joined, template};
+use super::actions_text::{of_job, template};
 use super::draft::{Draft, literal, name, playbook_id, reference, step_id};
 use super::fields::{Fields, words};
 use super::output::Out;
 use super::shell::Variables;
 use kb_base::value::Json;
 use kb_language::definition::Positioned;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The most steps of jobs before a job whose outcomes `success()` counts. More have no translation, because each
 /// job could repeat them.
@@ -89,7 +89,7 @@ pub(super) fn add(
     scope.env.extend(env.0.iter().map(|(name, _)| name.clone()));
     let cwd = run_defaults(&fields, &format!("jobs.{id}."), draft).or(cwd.map(str::to_owned));
     let condition = match fields.take("if") {
-        Some(text) => Condition::of(text, scope, draft),
+        Some(text) => Condition::of(text, scope, false, draft),
         None => Condition::default(),
     };
     let (is_matrix, finishes) = (matrix.is_some(), matrix.as_ref().is_some_and(|m| m.finishes));
@@ -137,7 +137,7 @@ pub(super) fn add(
     }
     job.begin(steps, draft);
     job.steps(steps, line, draft);
-    let outputs = job.outputs(outputs, draft);
+    let outputs = of_job(id, outputs, job.scope, draft);
     KnownJob { outputs, ..job.finish(line, draft) }
 }
 
@@ -247,6 +247,11 @@ impl Job<'_> {
         self.start = Some(own);
     }
 
+    /// Whether a step with this condition can run after the failure of a step whose outputs it reads.
+    pub(super) fn follows_failure(&self, condition: &Condition) -> bool {
+        [self.condition.when, condition.when].iter().any(|when| *when != When::Success)
+    }
+
     /// Whether no step of the job can have failed before the next one.
     pub(super) fn is_first(&self) -> bool {
         self.last.iter().all(|last| Some(&last.id) == self.start.as_ref())
@@ -304,27 +309,6 @@ impl Job<'_> {
         draft.steps.push(Out::map(map));
         self.last.push(Last::plain(&own));
         (!self.is_matrix).then_some(own)
-    }
-
-    /// The outputs of the job, as expressions.
-    fn outputs(
-        &self,
-        outputs: &[(String, u32, Positioned)],
-        draft: &mut Draft,
-    ) -> BTreeMap<String, Result<String, String>> {
-        let mut found = BTreeMap::new();
-        for (key, line, value) in outputs {
-            let output = joined(&value.words().unwrap_or_default(), self.scope);
-            if let Err(unknown) = &output {
-                let id = self.id;
-                draft.left_out(
-                    *line,
-                    format!("the output `{key}` of the job `{id}` is not mapped (`{unknown}`)"),
-                );
-            }
-            found.insert(key.clone(), output);
-        }
-        found
     }
 
     /// The keys that say when a step runs.

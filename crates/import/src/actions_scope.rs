@@ -17,6 +17,8 @@ pub(super) struct Scope {
     pub(super) env: BTreeSet<String>,
     /// The secrets that were referred to.
     pub(super) secrets: RefCell<BTreeSet<String>>,
+    /// Whether what is read runs also if steps before it failed.
+    pub(super) after_failure: bool,
 }
 
 /// A step that has an `id`.
@@ -26,6 +28,17 @@ pub(super) struct KnownStep {
     pub(super) id: String,
     /// Its shell text, if that writes outputs which can be read.
     pub(super) writes: Option<String>,
+    /// Whether it keeps them if it fails (`continue-on-error`): it succeeds, and a line of its output says it.
+    pub(super) keeps: bool,
+}
+
+/// An output of a job, as expressions.
+#[derive(Debug, Clone)]
+pub(super) struct JobOutput {
+    /// For what runs only if no step failed.
+    pub(super) usual: String,
+    /// For what runs also then.
+    pub(super) after_failure: String,
 }
 
 /// What expressions of later jobs can read of a job.
@@ -38,7 +51,7 @@ pub(super) struct KnownJob {
     /// Its first step, if it needs other jobs: it is blocked if the job does not start because one of them failed.
     pub(super) first: Option<String>,
     /// Its outputs as expressions, or what in them has no counterpart.
-    pub(super) outputs: BTreeMap<String, Result<String, String>>,
+    pub(super) outputs: BTreeMap<String, Result<JobOutput, String>>,
     /// The step that executes another workflow in its place; its outputs are those of that playbook.
     pub(super) child: Option<String>,
 }

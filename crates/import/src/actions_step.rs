@@ -19,6 +19,14 @@ exec 3>&1 >&2; export GITHUB_OUTPUT=\"$(mktemp)\"
 trap 'cat \"$GITHUB_OUTPUT\" >&3; rm \"$GITHUB_OUTPUT\"' EXIT
 ";
 
+/// The same for a step with `continue-on-error`: a step that fails has no output, so it succeeds, and says that it failed.
+const KEEPS_OUTPUTS: &str =
+    "# The lines of $GITHUB_OUTPUT are the output of this step; all that it prints is its stderr. If it fails, the
+# last line is `kb:failed`, and the run continues with these lines.
+exec 3>&1 >&2; export GITHUB_OUTPUT=\"$(mktemp)\"
+trap 'code=$?; cat \"$GITHUB_OUTPUT\" >&3; rm \"$GITHUB_OUTPUT\"; test $code = 0 || { printf \"\\nkb:failed\\n\" >&3; exit 0; }' EXIT
+";
+
 impl Job<'_> {
     /// Adds a step with `run`; reports one with `uses`.
     pub(super) fn step(&mut self, step: &Positioned, own: String, draft: &mut Draft) {
@@ -33,7 +41,10 @@ impl Job<'_> {
         }
         let run = fields.take("run");
         let mut condition = match fields.take("if") {
-            Some(text) => Condition::of(text, self.scope, draft),
+            Some(text) => {
+                let follows_failure = self.follows_failure(&Condition::default());
+                Condition::of(text, self.scope, follows_failure, draft)
+            }
             None => Condition::default(),
         };
         let never =
@@ -64,9 +75,11 @@ impl Job<'_> {
             return self.ran(own, &condition, false);
         };
         let outer = self.scope.env.clone();
+        self.scope.after_failure = self.follows_failure(&condition);
         self.script(run, (&fields, &own), of_item, &mut map, draft);
         self.policies(&fields, step.line, &mut map, draft);
         self.scope.env = outer;
+        self.scope.after_failure = false;
         let tolerated = map.iter().any(|(key, _)| *key == "onError");
         draft.steps.push(Out::map(map));
         self.ran(own.clone(), &condition, tolerated);
@@ -113,21 +126,36 @@ impl Job<'_> {
         let mut text = without_placeholders(&text, run.line, self.scope, &mut variables, draft);
         map.extend(self.common.clone());
         let writes = text.contains("GITHUB_OUTPUT");
+        let keeps = writes && self.tolerates(fields);
         if writes {
-            text.insert_str(0, WRITES_OUTPUTS);
+            if let Some(word) = text.lines().find_map(ends_otherwise) {
+                let why = format!(
+                    "a script with `{word}` whose `$GITHUB_OUTPUT` is read has no counterpart"
+                );
+                draft.fails(run.line, why);
+            }
+            text.insert_str(0, if keeps { KEEPS_OUTPUTS } else { WRITES_OUTPUTS });
         }
         if of_item.is_some() {
             text.insert_str(0, "[ \"$IF\" = true ] || exit 0\n");
         }
         if let Some(written) = fields.text("id") {
             let writes = (writes && !self.is_matrix).then(|| text.clone());
-            self.scope.steps.insert(written, KnownStep { id: own.to_owned(), writes });
+            self.scope.steps.insert(written, KnownStep { id: own.to_owned(), writes, keeps });
         }
         map.push(("run", text.into()));
         if writes {
             map.push(("parse", "lines".into()));
         }
         map.extend(variables.out().map(|env| ("env", env)));
+    }
+
+    /// Whether the failure of a step counts as a success.
+    fn tolerates(&self, fields: &Fields<'_>) -> bool {
+        match fields.peek("continue-on-error") {
+            Some(own) => own.words().is_some_and(|text| text == "true"),
+            None => self.common.iter().any(|(key, _)| *key == "onError"),
+        }
     }
 
     /// Adds where and how long a step runs, and what its failure means.
@@ -169,4 +197,10 @@ impl Job<'_> {
         self.last.retain(|last| last.id != of);
         self.last.push(Last { id: own, may_skip: false, is_tolerated: false });
     }
+}
+
+/// The word with which a line of a script replaces what `kb` does when the script ends.
+fn ends_otherwise(line: &str) -> Option<&'static str> {
+    let first = line.split_whitespace().next()?;
+    ["trap", "exec"].into_iter().find(|word| *word == first)
 }

@@ -1,10 +1,13 @@
 //! Texts of GitHub Actions with expressions in them, `${{ … }}`.
 
-use super::actions_expression::{expression, operand, quoted};
-use super::actions_scope::Scope;
+use super::actions_expression::{expression, operand};
+use super::actions_lowered::quoted;
+use super::actions_scope::{JobOutput, Scope};
 use super::draft::{Draft, literal, name};
 use super::shell::{Quoted, Variables, quoted_after};
 use super::shell_code::{as_code, is_code};
+use kb_language::definition::Positioned;
+use std::collections::BTreeMap;
 
 /// A text with `${{ … }}` as a template.
 pub(super) fn template(text: &str, scope: &Scope) -> Result<String, String> {
@@ -106,4 +109,29 @@ fn end_of(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// The outputs of a job, as expressions.
+pub(super) fn of_job(
+    id: &str,
+    outputs: &[(String, u32, Positioned)],
+    scope: &Scope,
+    draft: &mut Draft,
+) -> BTreeMap<String, Result<JobOutput, String>> {
+    let mut found = BTreeMap::new();
+    let after_failure = Scope { after_failure: true, ..scope.clone() };
+    for (key, line, value) in outputs {
+        let text = value.words().unwrap_or_default();
+        let output = joined(&text, scope).and_then(|usual| {
+            Ok(JobOutput { usual, after_failure: joined(&text, &after_failure)? })
+        });
+        if let Err(unknown) = &output {
+            draft.left_out(
+                *line,
+                format!("the output `{key}` of the job `{id}` is not mapped (`{unknown}`)"),
+            );
+        }
+        found.insert(key.clone(), output);
+    }
+    found
 }
