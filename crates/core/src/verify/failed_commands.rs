@@ -5,10 +5,10 @@ use super::command_text::{is_question, only_looks};
 use super::finding::Finding;
 use super::output_claims::OutputClaims;
 use super::recorded_runs::{CommandResult, RecordedRun, RecordedRuns};
-use super::runner::TestCommands;
+use super::runner::{TestCommands, executes_project};
 use super::shell::{CommandUse, Script};
 use super::statement::{Act, Meaning, Statement};
-use super::test_doubt::is_unrepeated_failure;
+use super::test_doubt::{is_part_of_later, is_unrepeated_failure};
 use crate::evidence::CheckDetail;
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
@@ -40,8 +40,20 @@ pub(super) fn failed_commands(
         claims.commands.iter().any(claimed)
     };
     let reports = |run: &RecordedRun<'_>| run.tests.map_or(0, |tests| tests.failed);
-    let failed = runs.iter().filter(|run| run.failure().is_some() || reports(run) > 0);
-    let unmentioned = failed.filter_map(|run| {
+    let has_failed = |run: &RecordedRun<'_>| run.failure().is_some() || reports(run) > 0;
+    let unmentioned = runs.iter().filter_map(|run| {
+        if !has_failed(run) {
+            let (used, why) = hidden_check(run, runs, commands)?;
+            let is_compared = !claims.tests.is_empty() && decides_alone(used, runs, commands);
+            if is_compared || is_claimed(&run.script) || tells_failure(&run.script) {
+                return None;
+            }
+            let (text, call) = (used.argv.join(" "), &run.call.id);
+            let reason = format!("its result in call `{call}` is not known, because {why}");
+            let finding = Finding::inconclusive(reason).under(policy);
+            let evidence = json!({"calls": [call]});
+            return Some(finding.into_detail(format!("command {text}"), Some(evidence)));
+        }
         let (own, failure) = (&run.script, run.failure());
         let text = shown(own);
         let looks = |used: &CommandUse| only_looks(&used.argv);
@@ -71,6 +83,44 @@ pub(super) fn failed_commands(
     // The last ones say most about the files as they are.
     found.drain(..found.len().saturating_sub(LISTED));
     found
+}
+
+/// A check of the project whose exit code the script hides, and that no later run with a known result repeats; and what hides it.
+fn hidden_check<'r>(
+    run: &'r RecordedRun<'_>,
+    runs: &RecordedRuns<'_>,
+    commands: &TestCommands,
+) -> Option<(&'r CommandUse, &'static str)> {
+    let shows_success = run.tests.is_some_and(|counts| counts.failed == 0 && counts.ran() > 0);
+    let is_known = |used: &CommandUse| {
+        let mut later = runs.iter().filter(|later| later.at >= run.at);
+        later.any(|later| {
+            let mut same = later.script.commands.iter().filter(|own| own.argv == used.argv);
+            same.any(|own| !is_hidden(later, own))
+        }) || is_part_of_later(run, used, runs, commands)
+    };
+    run.script.commands.iter().find_map(|used| {
+        let is_check = commands.contains(&used.argv) || executes_project(&used.argv);
+        match run.result(used) {
+            CommandResult::Masked(why) if is_check && !shows_success && !is_known(used) => {
+                Some((used, why))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Whether a claimed result of tests is compared with a run of them, because no other run has a known result.
+fn decides_alone(used: &CommandUse, runs: &RecordedRuns<'_>, commands: &TestCommands) -> bool {
+    let is_test = |own: &&CommandUse| commands.contains(&own.argv);
+    let mut tests = runs
+        .iter()
+        .flat_map(|run| run.script.commands.iter().filter(is_test).map(move |own| (run, own)));
+    is_test(&used) && tests.all(|(run, own)| is_hidden(run, own))
+}
+
+fn is_hidden(run: &RecordedRun<'_>, used: &CommandUse) -> bool {
+    matches!(run.result(used), CommandResult::Masked(_))
 }
 
 /// Whether a statement tells the failure of a check, and not one that the work is about (`Login fails with 401 now`).

@@ -8,7 +8,7 @@
 //!
 //! `check/` has one file per kind of check. Claims are in one file per kind as well: `claim_check` for
 //! files, `command_claim` for commands, `test_claim` for test results, `test_numbers` for
-//! numbers of tests alone, `call_claim` for tool calls. `statement/` is the one
+//! numbers of tests alone, `number_source` for who printed them, `call_claim` for tool calls. `statement/` is the one
 //! reader of sentences and other keys, and `support` compares what they say with the record. `reading` and `unread` find what
 //! no check read: a gate that leaves something of its output unread does not pass. `shell/` decides what the exit code of a
 //! script proves.
@@ -53,6 +53,7 @@ mod manifest;
 mod named_commands;
 mod names;
 mod normalized_path;
+mod number_source;
 mod observation;
 mod omission;
 mod output_claims;

@@ -89,19 +89,26 @@ pub(super) fn is_unrepeated_failure(
     let last = all().rfind(|(_, other)| other.argv == used.argv).map(|(other, _)| other.at);
     let reported = run.tests.is_some_and(|counts| counts.failed > 0);
     let failed = matches!(run.result(used), CommandResult::Failed(..)) || reported;
-    // A later run of all tests of the same runner repeats a part of them.
-    let runner = test.as_ref().and_then(TestUse::runner);
-    let again = || {
-        runner.is_some()
-            && all().any(|(later, other)| {
-                let read =
-                    commands.read(&other.argv).filter(|read| read.part(later.tests).is_none());
-                later.at > run.at
-                    && later.result(other) == CommandResult::Succeeded
-                    && read.as_ref().and_then(TestUse::runner) == runner
-            })
-    };
-    is_check && failed && last == Some(run.at) && !again()
+    is_check && failed && last == Some(run.at) && !is_part_of_later(run, used, runs, commands)
+}
+
+/// Whether a later run of all tests of the same runner succeeded: it repeats a part of them.
+pub(super) fn is_part_of_later(
+    run: &RecordedRun<'_>,
+    used: &CommandUse,
+    runs: &RecordedRuns<'_>,
+    commands: &TestCommands,
+) -> bool {
+    let test = commands.read(&used.argv);
+    let Some(runner) = test.as_ref().and_then(TestUse::runner) else { return false };
+    let mut later = runs.iter().filter(|later| later.at > run.at);
+    later.any(|later| {
+        let mut all = later.script.commands.iter().filter(|other| {
+            let read = commands.read(&other.argv).filter(|read| read.part(later.tests).is_none());
+            read.as_ref().and_then(TestUse::runner) == Some(runner)
+        });
+        all.any(|other| later.result(other) == CommandResult::Succeeded)
+    })
 }
 
 /// Tests of the project that the run cannot have executed, and that no other successful one did.

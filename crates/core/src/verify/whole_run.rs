@@ -6,6 +6,7 @@ use super::command_text::{is_question, moves_files, records};
 use super::deciding::Deciding;
 use super::finding::Finding;
 use super::later_edits::LaterEdits;
+use super::number_source::other_source;
 use super::program_place::other_program;
 use super::recorded_changes::RecordedChanges;
 use super::recorded_runs::RecordedRun;
@@ -43,6 +44,10 @@ pub(super) fn doubt(
         .or_else(|| {
             let file = moved_away(run, used)?;
             Some(format!("its script names `{file}` before and after it"))
+        })
+        .or_else(|| {
+            let counted = run.tests.is_some() && !test.named;
+            counted.then(|| other_source(&run.script, used)).flatten()
         })
         .or_else(|| {
             (run.tests.is_none() && !test.named).then(|| {

@@ -116,7 +116,7 @@ fn a_file_that_the_shell_writes_behind_the_tests_raises_doubt() {
     }
     for command in [
         "echo x > src/calc.py && python3 -m pytest -q && echo ok",
-        "echo x > src/calc.py && python3 -m pytest -q > /dev/null 2>&1",
+        "echo x > src/calc.py && python3 -m pytest -q 2> /dev/null",
         "echo x > src/calc.py && python3 -m pytest -q | tee log.txt",
     ] {
         check(&ran(command), &[(report.clone(), Passed, "")]);

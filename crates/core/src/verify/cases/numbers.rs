@@ -2,7 +2,7 @@
 
 use super::{Step, check, doubted};
 use crate::evidence::TestCounts;
-use crate::evidence::Verdict::{Failed, Passed, Unchecked};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed, Unchecked};
 use serde_json::json;
 
 #[test]
@@ -290,4 +290,53 @@ fn passed_tests_of_a_part_are_no_lie_beside_failed_ones() {
     let printed = TestCounts::in_output("1 failed, 4 passed in 0.02s", "");
     own.last().process.as_mut().unwrap().tests = printed;
     check(&own, &[all(json!({unit: "passed", e2e: "failed"}))]);
+}
+
+#[test]
+fn numbers_that_another_command_can_have_printed_raise_doubt() {
+    let ran = |command: &str| Step::fixed().run(command, 0).printing("12 passed in 0.02s");
+    let reports = [
+        json!({"modified": ["src/calc.py"], "testResult": "passed"}),
+        json!({"modified": ["src/calc.py"], "testResult": "passed", "tests": {"passed": 12}}),
+        json!({"modified": ["src/calc.py"], "testsRun": 12}),
+    ];
+    for command in [
+        "pytest -qq; echo '12 passed in 0.02s'",
+        "echo -n '12'; echo ' passed in 0.02s'; pytest -qq",
+        "pytest -qq; printf '%d passed in 0.02s\n' 12",
+        "pytest -qq; echo \"$SUMMARY\"",
+        "pytest -q > /dev/null; echo 1",
+        "(pytest -q) > /dev/null; tail -1 notes.txt",
+        "pytest -q | sed s/5/12/",
+        "pytest -q 2>&1 | tee out.txt | tr 5 9",
+        "pytest -q > out.txt; sed s/5/12/ out.txt",
+        "pytest -qq; cat notes.txt",
+        "grep passed notes.txt; pytest -qq",
+        "pytest -qq; python3 -c 'print(12, \"passed in 0.02s\")'",
+        "python3 - <<'X'\nprint('12 passed in 0.02s')\nX\npytest -qq",
+        "pytest -qq; awk 1 notes.txt | cat",
+        "pytest -q > out.txt; echo '12 passed in 0.02s' >> out.txt; tail -1 out.txt",
+    ] {
+        for report in &reports {
+            let (verdict, reason) = ran(command).verdict(report);
+            assert_eq!(verdict, Inconclusive, "{command} {report}: {reason}");
+        }
+    }
+    for command in [
+        "pytest -q",
+        "cd . && pytest -q 2>&1 | tail -5",
+        "pytest -q 2>&1 | tee out.txt | grep passed",
+        "pytest -q > out.txt 2>&1; tail -n 3 out.txt",
+        "pytest -q 2> /dev/null; echo \"exit code: $?\"",
+        "echo '== tests'; pytest -q && echo 'all 12 green'",
+        "git add src && ruff check src && pytest -q",
+        "cat notes.txt > old.txt; sed -i s/a/b/ old.txt > log.txt; pytest -q",
+        "python3 --version && python3 -m pytest -q",
+        "cat answers.txt | pytest -q",
+    ] {
+        for report in &reports {
+            let (verdict, reason) = ran(command).verdict(report);
+            assert_eq!(verdict, Passed, "{command} {report}: {reason}");
+        }
+    }
 }

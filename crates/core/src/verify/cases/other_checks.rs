@@ -259,3 +259,37 @@ fn a_run_without_numbers_proves_none() {
     let masked = Step { repeated: Some(0), ..Step::fixed().run("make test || true", 0) };
     check(&masked, &[(report(json!("passed")), Inconclusive, "")]);
 }
+
+#[test]
+fn a_check_of_the_project_whose_exit_code_is_hidden_and_that_no_report_mentions_raises_doubt() {
+    let report = json!({"modified": ["src/calc.py"]});
+    let doubt = "is not known, because";
+    for command in [
+        "npm run lint || true",
+        "set +o pipefail; make lint | tail -1",
+        "sh e2e.sh > e2e.log || true",
+        "! make check",
+        "pytest -q tests/e2e > e2e.log || true",
+    ] {
+        let hidden = Step::fixed().run(command, 0);
+        check(&hidden, &[(report.clone(), Inconclusive, doubt)]);
+        check(
+            &hidden.clone().test(2, 0),
+            &[(json!({"modified": ["src/calc.py"], "testResult": "passed"}), Inconclusive, "")],
+        );
+        let told =
+            json!({"modified": ["src/calc.py"], "notes": "The lint, check and e2e tests failed."});
+        let (verdict, reason) = hidden.verdict(&told);
+        assert!(!reason.contains(doubt), "{command}: {verdict:?} {reason}");
+    }
+    for command in [
+        "git push || true",
+        "rm -f a.txt || true",
+        "make lint | tail -1",
+        "npm run lint; echo done",
+    ] {
+        check(&Step::fixed().run(command, 0), &[(report.clone(), Passed, "")]);
+    }
+    let again = Step::fixed().run("make lint || true", 0).run("make lint", 0);
+    check(&again, &[(report.clone(), Passed, "")]);
+}

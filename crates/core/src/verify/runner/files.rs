@@ -95,6 +95,17 @@ pub(in crate::verify) fn executed_file(argv: &[String]) -> Option<&str> {
     first.contains('/').then_some(first.as_str())
 }
 
+/// Whether a command is an interpreter with the code among its arguments or on its standard input.
+pub(in crate::verify) fn executes_given_text(argv: &[String]) -> bool {
+    let Some((first, args)) = argv.split_first() else { return false };
+    let is_code = |arg: &String| {
+        let is_group = arg.starts_with('-') && !arg.starts_with("--");
+        arg == "-" || is_group && arg.ends_with(['c', 'e', 'p']) || has("--eval --print", arg)
+    };
+    let options = || args.iter().take_while(|arg| arg.starts_with('-'));
+    has(INTERPRETERS, &program(first)) && (args.is_empty() || options().any(is_code))
+}
+
 /// The files that can be the module of `python -m MODULE`; none for another command.
 pub(in crate::verify) fn module_files(argv: &[String]) -> Vec<String> {
     let is_python = argv.first().is_some_and(|word| has("python pypy", &program(word)));

@@ -12,8 +12,9 @@ mod words;
 use super::shell::Script;
 use files::is_among;
 pub(super) use files::{
-    decides_any, defines, executed_file, executes_project, is_definition, is_manifest, is_name,
-    is_shell_script, is_test_folder, module_files, names_runner, python_of, uses_installed,
+    decides_any, defines, executed_file, executes_given_text, executes_project, is_definition,
+    is_manifest, is_name, is_shell_script, is_test_folder, module_files, names_runner, python_of,
+    uses_installed,
 };
 use table::{
     ALIASES, DISPLAY, DISPLAY_VARIABLES, INDIRECT, INTERPRETER_OPTIONS, INTERPRETERS, LAUNCHERS,

@@ -7,6 +7,7 @@
 
 mod argv;
 mod exits;
+mod streams;
 mod syntax;
 mod token;
 
@@ -15,6 +16,7 @@ pub(super) use argv::ENVIRONMENT_FILES;
 use argv::{Unwrapped, is_assignment, unwrap};
 use exits::{Options, is_failing_exit, is_transparent_exit, set};
 use kb_base::value::Json;
+use streams::Streams;
 use syntax::{Command, List, Pipeline, Statement};
 
 /// The commands of a recorded process or of a claim.
@@ -55,6 +57,8 @@ pub(super) struct CommandUse {
     pub(super) cwd: Option<String>,
     /// Whether the shell writes its output to a file, or it is `tee`.
     pub(super) writes: bool,
+    /// Where it reads from and writes to.
+    pub(super) streams: Streams,
     /// The number of its pipeline in the script.
     pipeline: usize,
 }
@@ -102,8 +106,7 @@ impl Script {
     pub(super) fn of(argv: &[String]) -> Script {
         let (commands, sourced, cwd) = (Vec::new(), Vec::new(), Some(String::new()));
         let assigned = Vec::new();
-        let mut analysis =
-            Analysis { commands, sourced, assigned, cwd, doubt: None, ended: false, pipelines: 0 };
+        let mut analysis = Analysis { commands, sourced, assigned, cwd, ..Analysis::default() };
         let done = analysis.simple(argv, false, None, 0);
         analysis.script(done, || argv.join(" "))
     }
@@ -142,6 +145,7 @@ impl Script {
     }
 }
 
+#[derive(Default)]
 struct Analysis {
     commands: Vec<CommandUse>,
     sourced: Vec<SourcedFile>,
@@ -153,6 +157,8 @@ struct Analysis {
     /// Whether the script has ended, so that later commands are not reached.
     ended: bool,
     pipelines: usize,
+    /// The streams of the commands that are added.
+    streams: Streams,
 }
 
 const BACKGROUND: &str = "it runs in the background";
@@ -276,8 +282,13 @@ impl Analysis {
         for (at, command) in pipeline.commands.iter().enumerate() {
             let hidden = at + 1 < pipeline.commands.len() && !options.pipefail;
             let mask = mask.or(negated).or(hidden.then_some(PIPE));
+            let to = match command {
+                Command::Group { to, .. } | Command::Simple { to, .. } => to,
+            };
+            let own = self.streams.within(to, at, pipeline.commands.len());
+            let around = std::mem::replace(&mut self.streams, own);
             match command {
-                Command::Group { list, subshell } => {
+                Command::Group { list, subshell, .. } => {
                     let (ended, doubt, cwd) = (self.ended, self.doubt, self.cwd.clone());
                     let mut inner = *options;
                     self.list(list, &mut inner, errexit, mask, depth)?;
@@ -293,8 +304,8 @@ impl Analysis {
                         }
                     }
                 }
-                Command::Simple { words, writes } => {
-                    self.simple(words, *writes, mask, depth)?;
+                Command::Simple { words, to } => {
+                    self.simple(words, to.writes, mask, depth)?;
                     if is_pipe && words.iter().any(|word| argv::is_move(word)) {
                         self.cwd = None;
                     }
@@ -305,6 +316,7 @@ impl Analysis {
                     }
                 }
             }
+            self.streams = around;
         }
         Some(())
     }
@@ -363,7 +375,8 @@ impl Analysis {
 
     fn add(&mut self, argv: Vec<String>, writes: bool, masked: Option<&'static str>) {
         let (sourced, cwd, pipeline) = (self.sourced.len(), self.cwd.clone(), self.pipelines);
-        self.commands.push(CommandUse { argv, masked, sourced, cwd, writes, pipeline });
+        let streams = self.streams.clone();
+        self.commands.push(CommandUse { argv, masked, sourced, cwd, writes, streams, pipeline });
     }
 }
 

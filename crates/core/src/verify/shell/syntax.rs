@@ -25,10 +25,19 @@ pub(super) struct Pipeline {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
-    /// The words of a simple command, assignments included, and whether its output goes to a file.
-    Simple { words: Vec<String>, writes: bool },
+    /// The words of a simple command, assignments included.
+    Simple { words: Vec<String>, to: Redirected },
     /// `{ …; }`, or `( … )` with its own options.
-    Group { list: List, subshell: bool },
+    Group { list: List, subshell: bool, to: Redirected },
+}
+
+/// Where the redirections of a command lead.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Redirected {
+    /// Whether one writes a file.
+    pub(super) writes: bool,
+    /// The file that gets the standard output, `/dev/null` included.
+    pub(super) output: Option<String>,
 }
 
 /// Words that start a construct that is not covered.
@@ -136,29 +145,32 @@ impl<'t> Parser<'t> {
         let list = self.list()?;
         let closed = if subshell { self.take(")") } else { self.take_word("}") };
         self.depth -= 1;
-        self.redirections()?;
-        (closed && !list.is_empty()).then_some(Command::Group { list, subshell })
+        let mut to = Redirected::default();
+        self.redirections(&mut to)?;
+        (closed && !list.is_empty()).then_some(Command::Group { list, subshell, to })
     }
 
-    /// Skips redirections. Returns whether one writes a file.
-    fn redirections(&mut self) -> Option<bool> {
-        let mut to_file = false;
-        while let Some(Token::Redirection { writes }) = self.tokens.first() {
+    /// Adds redirections.
+    fn redirections(&mut self, to: &mut Redirected) -> Option<()> {
+        while let Some(Token::Redirection { writes, output }) = self.tokens.first() {
             let Some(Token::Word(target)) = self.tokens.get(1) else { return None };
             let is_stream = |c: char| c.is_ascii_digit() || c == '-';
-            let is_file = !target.text.starts_with("/dev/") && !target.text.chars().all(is_stream);
-            to_file |= *writes && is_file;
+            let is_stream = target.text.chars().all(is_stream);
+            to.writes |= *writes && !is_stream && !target.text.starts_with("/dev/");
+            if *output {
+                to.output = (!is_stream).then(|| target.text.clone());
+            }
             self.tokens = &self.tokens[2..];
         }
-        Some(to_file)
+        Some(())
     }
 
     fn simple(&mut self) -> Option<Command> {
         let mut words: Vec<&Word> = Vec::new();
         let before = self.tokens.len();
-        let mut writes = false;
+        let mut to = Redirected::default();
         loop {
-            writes |= self.redirections()?;
+            self.redirections(&mut to)?;
             match self.tokens.first() {
                 Some(Token::Word(word)) => words.push(word),
                 // `name()` defines a function.
@@ -172,6 +184,6 @@ impl<'t> Parser<'t> {
             return None;
         }
         let words = words.into_iter().map(|word| word.text.clone()).collect();
-        Some(Command::Simple { words, writes })
+        Some(Command::Simple { words, to })
     }
 }

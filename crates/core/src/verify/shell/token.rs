@@ -9,9 +9,10 @@ pub(super) enum Token {
     Word(Word),
     /// `;`, `&`, `|`, `|&`, `&&`, `||`, `(` or `)`. A line end is `;`.
     Operator(&'static str),
-    /// The next word is the target of a redirection; whether it is written.
+    /// The next word is the target of a redirection: whether it is written, and whether with the standard output.
     Redirection {
         writes: bool,
+        output: bool,
     },
 }
 
@@ -78,7 +79,7 @@ impl Reader {
             '&' if self.peek(0) == Some('>') => {
                 self.end_word();
                 self.at += 1;
-                self.redirection(true)?;
+                self.redirection(true, true)?;
             }
             '&' => self.operator("&"),
             '|' if self.take('|') => self.operator("||"),
@@ -87,7 +88,7 @@ impl Reader {
             '(' => self.operator("("),
             ')' => self.operator(")"),
             '<' | '>' => {
-                self.drop_descriptor();
+                let descriptor = self.take_descriptor();
                 self.end_word();
                 match (c, self.peek(0)) {
                     (_, Some('(')) => return None,
@@ -96,7 +97,11 @@ impl Reader {
                         self.take('-');
                         (self.delimiter, self.word) = (true, None);
                     }
-                    _ => self.redirection(c == '>')?,
+                    _ => {
+                        let writes = c == '>';
+                        let output = descriptor.is_none_or(|own| own == "1");
+                        self.redirection(writes, writes && output)?;
+                    }
                 }
             }
             c => self.push(c, false),
@@ -176,21 +181,19 @@ impl Reader {
         }
     }
 
-    /// `2` of `2>file` is no word.
-    fn drop_descriptor(&mut self) {
+    /// `2` of `2>file` is no word, but the number of a stream.
+    fn take_descriptor(&mut self) -> Option<String> {
         let is_number =
-            |word: &Word| !word.quoted && word.text.bytes().all(|byte| byte.is_ascii_digit());
-        if self.word.as_ref().is_some_and(is_number) {
-            self.word = None;
-        }
+            |word: &mut Word| !word.quoted && word.text.bytes().all(|byte| byte.is_ascii_digit());
+        self.word.take_if(is_number).map(|word| word.text)
     }
 
     /// The rest of an operator such as `>`, `>>`, `>&`, `>|`, `<<<` or `<>`.
-    fn redirection(&mut self, writes: bool) -> Option<()> {
+    fn redirection(&mut self, writes: bool, output: bool) -> Option<()> {
         while matches!(self.peek(0), Some('<' | '>' | '&' | '|')) {
             self.at += 1;
         }
-        self.tokens.push(Token::Redirection { writes });
+        self.tokens.push(Token::Redirection { writes, output });
         Some(())
     }
 
