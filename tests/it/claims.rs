@@ -11,6 +11,8 @@ mod bench;
 mod call_outcomes;
 #[path = "claims/deciding.rs"]
 mod deciding;
+#[path = "claims/earlier.rs"]
+mod earlier;
 #[path = "claims/faults.rs"]
 mod faults;
 #[path = "claims/honest.rs"]

@@ -124,6 +124,7 @@ impl Work {
             received: None,
             excused: Vec::new(),
             asked: Default::default(),
+            earlier: Vec::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::{Live, TreeRequest};
 use kb_base::value::{InstanceKey, Json, RunId, Tier, Timestamp};
 use kb_core::evidence::{Invocation, Record};
-use kb_core::verify::AskedWork;
+use kb_core::verify::{AskedWork, EarlierStep};
 use kb_language::definition::{Check, ClaimPolicy, NetworkAccess, Schema};
 use kb_language::plan::Confined;
 use kb_language::toolspec::ToolCatalog;
@@ -34,6 +34,8 @@ pub struct GateRequest {
     pub excused: Vec<String>,
     /// What the task asks a specialist to change that may write.
     pub asked: AskedWork,
+    /// What specialists changed before that can decide what a command does.
+    pub earlier: Vec<EarlierStep>,
     /// The recorded tool calls of all attempts of this iteration.
     pub trace: Vec<Invocation>,
     /// Whether a command of the step ran whose changes of files were not recorded.

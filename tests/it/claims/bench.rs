@@ -215,6 +215,7 @@ pub(super) async fn verdict(case: &Case) -> Verification {
         received: None,
         excused: Vec::new(),
         asked: Default::default(),
+        earlier: Vec::new(),
     };
     run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await
 }

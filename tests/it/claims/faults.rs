@@ -72,6 +72,7 @@ async fn a_file_that_grows_or_vanishes_while_it_is_hashed_gives_a_verdict() {
             received: None,
             excused: Vec::new(),
             asked: Default::default(),
+            earlier: Vec::new(),
         };
         let found =
             run_gate(request, &NoScope, &host, (&CancellationToken::new(), None), None).await;

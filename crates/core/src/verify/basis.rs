@@ -2,6 +2,7 @@
 
 use super::asked_work::AskedWork;
 use super::check::{Criterion, RecordedCriterion, digest};
+use super::earlier_step::EarlierStep;
 use super::gate::Gate;
 use super::observation::{Observation, ObservationQuery, Observations};
 use crate::evidence::Invocation;
@@ -37,6 +38,8 @@ pub struct Basis {
     excused: Vec<String>,
     #[serde(default, skip_serializing_if = "AskedWork::is_empty")]
     asked: AskedWork,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<EarlierStep>,
     seen: Vec<(ObservationQuery, Observation)>,
 }
 
@@ -88,6 +91,7 @@ impl Basis {
             test_commands: gate.test_commands.clone(),
             excused: gate.excused.clone(),
             asked: gate.asked.clone(),
+            earlier: gate.earlier.clone(),
             seen: seen.iter().map(|(ask, seen)| (ask.clone(), seen.clone())).collect(),
         }
     }
@@ -136,6 +140,7 @@ impl Basis {
             looks_up_names: false,
             excused: self.excused,
             asked: self.asked,
+            earlier: self.earlier,
             tools,
         };
         Ok((gate, self.seen.into_iter().collect()))

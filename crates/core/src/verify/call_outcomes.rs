@@ -180,6 +180,7 @@ mod tests {
             root: String::new(),
             test_commands: Vec::new(),
             looks_up_names: false,
+            earlier: Vec::new(),
             excused: Vec::new(),
             asked: Default::default(),
             tools: Default::default(),

@@ -66,21 +66,29 @@ impl Deciding<'_> {
     pub(super) fn changed(&self) -> Option<Decided> {
         let allowed = PathGlob::list(self.allowed);
         let counts = |path: &&str| !allowed.iter().any(|glob| glob.covers(path, true));
-        let installed = installed(self.argv, self.changes, self.observations);
-        let recorded = self.changes.changed().filter(counts).filter_map(|path| {
-            let is_settled = self.decides(path, &installed)? && !self.asked.asks_for(path);
-            let is_frozen = is_settled && self.changes.history(path).is_by_tool_call();
-            Some(Decided::by(path, is_frozen))
-        });
+        let recorded = self.by_recorded();
         let known = ignored_changes(self.observations);
         let ignored = known.unwrap_or_default().iter().filter(|file| self.decides_ignored(file));
         let ignored = ignored.map(|file| file.path.as_str()).filter(counts);
         let ignored = ignored.map(|path| Decided::by(path, false));
         let runs_them = self.test.is_some() || runner::uses_installed(self.argv);
         let unknown = (known.is_none() && runs_them).then(Decided::unknown);
-        let mut found: Vec<Decided> = recorded.chain(ignored).chain(unknown).collect();
+        let mut found: Vec<Decided> = recorded.into_iter().chain(ignored).chain(unknown).collect();
         let at = found.iter().position(|decided| decided.is_frozen).unwrap_or(0);
         (!found.is_empty()).then(|| found.swap_remove(at))
+    }
+
+    /// The recorded changes of files that decide.
+    pub(super) fn by_recorded(&self) -> Vec<Decided> {
+        let allowed = PathGlob::list(self.allowed);
+        let counts = |path: &&str| !allowed.iter().any(|glob| glob.covers(path, true));
+        let installed = installed(self.argv, self.changes, self.observations);
+        let recorded = self.changes.changed().filter(counts).filter_map(|path| {
+            let is_settled = self.decides(path, &installed)? && !self.asked.asks_for(path);
+            let is_frozen = is_settled && self.changes.history(path).is_by_tool_call();
+            Some(Decided::by(path, is_frozen))
+        });
+        recorded.collect()
     }
 
     /// Whether a changed path decides without being work; `None` if it does not decide.

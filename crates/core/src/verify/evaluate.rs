@@ -137,7 +137,11 @@ impl ParsedGate {
         }
         let changes = RecordedChanges::of(&gate.trace, gate.unwatched);
         let changed: Vec<&str> = changes.changed().collect();
-        let installed = commands.iter().filter_map(|argv| installed_query(argv, &changes));
+        let earlier = gate.earlier.iter();
+        let before =
+            earlier.flat_map(|step| commands.iter().filter_map(|a| step.installed_query(a)));
+        let installed =
+            commands.iter().filter_map(|argv| installed_query(argv, &changes)).chain(before);
         executes_queries(&commands, &changed).chain(installed).collect()
     }
 
@@ -248,7 +252,8 @@ impl ParsedGate {
     ) -> Facts<'f> {
         let ParsedGate { gate, known, .. } = self;
         let (output, trace) = (&gate.output, &gate.trace);
-        Facts { output, changes, observations, trace, test_commands: known, asked: &gate.asked }
+        let (asked, earlier) = (&gate.asked, gate.earlier.as_slice());
+        Facts { output, changes, observations, trace, test_commands: known, asked, earlier }
     }
 
     /// The confidence if no check warns. Observed checks are strong, checks of the output alone are weak.
@@ -359,7 +364,7 @@ impl Executed<'_> {
     /// The verdict over numbers of tests. A result that they say without a word for tests is doubt at most.
     fn numbers(&self, numbers: TestNumbers) -> (Finding, Json) {
         let Executed { gate, runs, facts, .. } = self;
-        let edits = LaterEdits::new(&gate.trace, facts.observations, &gate.root);
+        let edits = LaterEdits::of_gate(gate, facts.observations);
         let checked = printed_by_checks(gate, facts);
         let found = numbers.check(runs, facts.test_commands, &edits, &checked);
         match numbers.result().filter(|_| found.0.verdict == Verdict::Passed) {
@@ -372,7 +377,7 @@ impl Executed<'_> {
     fn test(&self, claim: TestClaim) -> (Finding, Json) {
         let Executed { gate, runs, facts, rerun, .. } = self;
         let (known, observations) = (facts.test_commands, facts.observations);
-        let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
+        let edits = LaterEdits::of_gate(gate, observations);
         let (finding, evidence) = claim.check(runs, known, &edits);
         let repeat = || rerun.as_ref()?.finding(observations, claim.counts);
         let is_open = finding.verdict == Verdict::Inconclusive && claim.passed;

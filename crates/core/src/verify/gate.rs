@@ -2,6 +2,7 @@
 
 use super::asked_work::AskedWork;
 use super::check::Criterion;
+use super::earlier_step::EarlierStep;
 use crate::evidence::Invocation;
 use kb_base::value::Json;
 use kb_language::definition::{ClaimPolicy, Schema};
@@ -39,6 +40,8 @@ pub struct Gate {
     pub excused: Vec<String>,
     /// What the task asks to be changed.
     pub asked: AskedWork,
+    /// What specialists changed before that can decide what a command does.
+    pub earlier: Vec<EarlierStep>,
     /// The tools of the run.
     pub tools: ToolCatalog,
 }
@@ -61,6 +64,7 @@ impl Gate {
             looks_up_names: false,
             excused: Vec::new(),
             asked: AskedWork::default(),
+            earlier: Vec::new(),
             tools: ToolCatalog::default(),
         }
     }

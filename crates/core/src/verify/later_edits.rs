@@ -1,7 +1,9 @@
 //! The relevant edits of a step after one of its calls: did the tests see the files as the step left
 //! them?
 
+use super::earlier_step::EarlierStep;
 use super::finding::Finding;
+use super::gate::Gate;
 use super::observation::{Observation, ObservationQuery, Observations};
 use super::recorded_runs::RecordedRun;
 use super::shell::CommandUse;
@@ -17,6 +19,8 @@ pub(super) struct LaterEdits<'a> {
     pub(super) observations: &'a Observations,
     /// The absolute path of the workspace.
     pub(super) root: &'a str,
+    /// What specialists changed in earlier steps.
+    pub(super) earlier: &'a [EarlierStep],
 }
 
 impl<'a> LaterEdits<'a> {
@@ -25,7 +29,13 @@ impl<'a> LaterEdits<'a> {
         observations: &'a Observations,
         root: &'a str,
     ) -> Self {
-        LaterEdits { trace, observations, root }
+        LaterEdits { trace, observations, root, earlier: &[] }
+    }
+
+    /// The edits of the step of a gate, which knows of earlier steps.
+    pub(super) fn of_gate(gate: &'a Gate, observations: &'a Observations) -> Self {
+        let edits = LaterEdits::new(&gate.trace, observations, &gate.root);
+        LaterEdits { earlier: &gate.earlier, ..edits }
     }
 
     /// The queries about the changes of a step that may be ignored files.

@@ -42,6 +42,10 @@ pub(super) fn doubt(
             Some(deciding.changed()?.reason)
         })
         .or_else(|| {
+            let mut earlier = edits.earlier.iter();
+            earlier.find_map(|step| step.decides(&used.argv, Some(test), edits.observations, &[]))
+        })
+        .or_else(|| {
             let file = moved_away(run, used)?;
             Some(format!("its script names `{file}` before and after it"))
         })

@@ -240,6 +240,7 @@ impl Dispatcher {
                 results,
                 session,
                 task_files,
+                earlier: self.folded.deciding.before(&scope, ix, task_files),
                 known,
                 plan,
             };

@@ -1,5 +1,6 @@
 //! Replays the events of a run.
 
+use super::deciding_changes::DecidingChanges;
 use super::earlier_changes::EarlierChanges;
 use super::known::{Known, LiveKnown};
 use crate::journal::StoredEvent;
@@ -29,6 +30,8 @@ pub struct Folded {
     pub known: LiveKnown,
     /// What earlier iterations of instances changed.
     pub earlier: EarlierChanges,
+    /// What specialists changed that can decide what a command does.
+    pub deciding: DecidingChanges,
     /// Instances whose work a process left when it was killed, with its last sign of life.
     pub killed: BTreeMap<InstanceIx, Timestamp>,
     /// The same for instances whose gate it left.
@@ -48,6 +51,7 @@ impl Folded {
             session: Session::default(),
             known: LiveKnown::default(),
             earlier: EarlierChanges::default(),
+            deciding: DecidingChanges::default(),
             killed: BTreeMap::new(),
             killed_gates: BTreeMap::new(),
         }
@@ -91,6 +95,10 @@ impl Folded {
     fn note_records(&mut self, plan: &Plan, (seq, at): (u64, Timestamp), event: &Event) {
         self.session.apply(at, event);
         self.known.get().note(plan, &self.state, (seq, at), event);
+        self.deciding.note(plan, &self.state, event);
+        if matches!(event, Event::Answered { .. }) && self.known.get().facts().touched.is_none() {
+            self.deciding.clear();
+        }
         match event {
             Event::Recorded { instance, record, .. } => {
                 let trace = self.traces.entry(*instance);

@@ -11,6 +11,7 @@ mod attempts;
 mod caching;
 mod compute;
 mod context;
+mod deciding_changes;
 mod dispatcher;
 mod durability;
 mod earlier_changes;
@@ -49,6 +50,7 @@ mod verified_result;
 mod waiting;
 mod write_fault;
 
+pub use deciding_changes::DecidingChanges;
 pub use dispatcher::drive;
 pub use earlier_changes::{EarlierChanges, EarlierWork};
 pub use event_channel::{EventReceiver, EventSender, event_channel};

@@ -86,6 +86,7 @@ pub(super) async fn measure(seed: u64, reports: usize) -> (f64, f64, f64) {
             received: None,
             excused: Vec::new(),
             asked: Default::default(),
+            earlier: Vec::new(),
         };
         let began = Instant::now();
         let verification =

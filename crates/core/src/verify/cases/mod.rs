@@ -15,8 +15,9 @@ mod results;
 mod roles;
 
 use super::{
-    AskedWork, CommandEnd, CommandRun, Criterion, DefinedName, Gate, IgnoredChange, Location,
-    MatchedFile, NamePlace, NamesSeen, Observation, ObservationQuery, Observations, ParsedGate,
+    AskedWork, CommandEnd, CommandRun, Criterion, DefinedName, EarlierStep, Gate, IgnoredChange,
+    Location, MatchedFile, NamePlace, NamesSeen, Observation, ObservationQuery, Observations,
+    ParsedGate,
 };
 use crate::evidence::{
     Change, FileKind, FileState, Invocation, InvocationStatus, ProcessEndKind, ProcessEvidence,
@@ -54,6 +55,8 @@ struct Step {
     task: String,
     /// The checks of the gate.
     criteria: Vec<Criterion>,
+    /// What earlier steps changed.
+    earlier: Vec<EarlierStep>,
 }
 
 impl Step {
@@ -175,6 +178,7 @@ impl Step {
             root: "/work".to_owned(),
             test_commands: self.test_commands.clone(),
             looks_up_names: self.only_reads,
+            earlier: self.earlier.clone(),
             excused: Vec::new(),
             asked: AskedWork::of(&self.task),
             tools: Default::default(),

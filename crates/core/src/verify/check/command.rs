@@ -1,6 +1,7 @@
 //! `command` checks: a command exits with 0, and the step did not change the files that decide.
 
 use super::super::deciding::{Deciding, ignored_changes, is_python_cache};
+use super::super::earlier_step::EarlierStep;
 use super::super::finding::Finding;
 use super::super::ignored_files::is_input;
 use super::super::observation::{CommandEnd, CommandRun, Observation, ObservationQuery};
@@ -179,7 +180,9 @@ impl CommandCriterion {
             };
             deciding.changed()
         });
-        let decided = changed.max_by_key(|decided| decided.is_frozen)?;
+        let Some(decided) = changed.max_by_key(|decided| decided.is_frozen) else {
+            return self.decided_before(facts, &commands);
+        };
         let reason = format!("exit code 0, but {}", decided.reason);
         Some(match (decided.is_frozen, &decided.path) {
             (true, _) => Finding::failed(format!(
@@ -190,6 +193,20 @@ impl CommandCriterion {
             )),
             (false, None) => Finding::inconclusive(reason),
         })
+    }
+
+    /// The doubt if a specialist changed what decides the result in an earlier step.
+    fn decided_before(&self, facts: &Facts<'_>, commands: &[Vec<String>]) -> Option<Finding> {
+        let why = commands.iter().find_map(|argv| {
+            let test = facts.test_commands.read(argv);
+            let by = |step: &EarlierStep| {
+                step.decides(argv, test.as_ref(), facts.observations, &self.may_change)
+            };
+            facts.earlier.iter().find_map(by)
+        })?;
+        Some(Finding::inconclusive(format!(
+            "exit code 0, but {why}; name it in `mayChange` of the check to allow it"
+        )))
     }
 
     /// The command, and the commands of its script if it is a shell with one.

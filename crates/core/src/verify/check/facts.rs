@@ -1,6 +1,7 @@
 //! What checks are evaluated against.
 
 use super::super::asked_work::AskedWork;
+use super::super::earlier_step::EarlierStep;
 use super::super::finding::Finding;
 use super::super::observation::{Observation, ObservationQuery, Observations};
 use super::super::recorded_changes::RecordedChanges;
@@ -17,6 +18,8 @@ pub(in crate::verify) struct Facts<'a> {
     pub(in crate::verify) test_commands: &'a TestCommands,
     /// What the task asks to be changed.
     pub(in crate::verify) asked: &'a AskedWork,
+    /// What specialists changed in earlier steps.
+    pub(in crate::verify) earlier: &'a [EarlierStep],
 }
 
 /// A verdict with the evidence for programs.

@@ -10,8 +10,8 @@ use crate::engine::trees::tree;
 use kb_attempt::{GateOf, GateRequest, JudgeSubject, Received};
 use kb_base::value::{Json, JsonMap, Timestamp, json_strings};
 use kb_core::evidence::{Invocation, Payload, Purpose, Record, SessionBrief};
-use kb_core::verify::AskedWork;
-use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, Verify};
+use kb_core::verify::{AskedWork, EarlierStep};
+use kb_language::definition::{Check, ClaimPolicy, EvidenceMode, Step, StepKind, TaskText, Verify};
 use kb_language::expression::{EvalError, Reference, Root};
 use kb_language::plan::Plan;
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub(in crate::engine) struct GateInputs<'a> {
     /// What earlier steps left behind.
     pub(in crate::engine) session: Option<Arc<SessionBrief>>,
     pub(in crate::engine) task_files: &'a JsonMap,
+    /// What specialists changed in earlier steps.
+    pub(in crate::engine) earlier: Vec<EarlierStep>,
     /// What is known of the run.
     pub(in crate::engine) known: &'a LiveKnown,
     pub(in crate::engine) plan: &'a Arc<Plan>,
@@ -45,7 +47,14 @@ pub(in crate::engine) fn gate(
     let received = received(scope, &inputs, task.as_deref())?.map(Arc::new);
     let judged = received.as_deref().and_then(|received| judged(scope, &inputs, received));
     let GateInputs {
-        work: Attempt { instance: ix, .. }, output, trace, known, plan, killed, ..
+        work: Attempt { instance: ix, .. },
+        output,
+        trace,
+        known,
+        plan,
+        killed,
+        earlier,
+        ..
     } = inputs;
     let planned = scope.plan.step(scope.state.instance(ix).step);
     let step = &planned.step;
@@ -81,6 +90,7 @@ pub(in crate::engine) fn gate(
         output_schema: step.details().output_schema.clone(),
         excused,
         asked: asked.unwrap_or_default(),
+        earlier,
         unwatched: is_unwatched(step, &trace),
         trace,
         env: env(scope, step)?,
@@ -120,6 +130,23 @@ fn task(scope: &RunScope<'_>, inputs: &GateInputs<'_>) -> Result<Option<String>,
     let input = input(scope, step)?;
     let (task, _) = rendered_task(scope, own.task.as_ref(), input.as_ref(), inputs.task_files)?;
     Ok(Some(task))
+}
+
+/// The task of a step, as far as its values exist.
+pub(in crate::engine) fn preview_of_task(
+    scope: &RunScope<'_>,
+    step: &Step,
+    task_files: &JsonMap,
+) -> String {
+    let StepKind::Specialist(own) = &step.kind else { return String::new() };
+    match &own.task {
+        Some(TaskText::Inline(template)) => template.preview(scope).0,
+        Some(TaskText::File { .. }) | None => {
+            let input = input(scope, step).ok().flatten();
+            let task = rendered_task(scope, own.task.as_ref(), input.as_ref(), task_files);
+            task.map_or(String::new(), |(text, _)| text)
+        }
+    }
 }
 
 fn input(scope: &RunScope<'_>, step: &Step) -> Result<Option<Json>, EvalError> {

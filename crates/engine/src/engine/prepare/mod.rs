@@ -8,7 +8,7 @@ mod request;
 mod values;
 mod work;
 
-pub(super) use gate::{GateInputs, gate};
+pub(super) use gate::{GateInputs, gate, preview_of_task};
 pub(super) use request::{check_output, request};
 pub(super) use values::{attempt_timeout, secrets};
 pub(super) use work::AttemptInputs;

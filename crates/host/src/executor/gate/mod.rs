@@ -61,6 +61,7 @@ pub async fn run_gate(
         looks_up_names: request.received.as_ref().is_some_and(|received| received.looks_up),
         excused: request.excused,
         asked: request.asked,
+        earlier: request.earlier,
         tools: request.tools,
     });
     let observer = Observer {
