@@ -179,11 +179,14 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    /// The key of no value: it says something only if it is a sentence.
+    /// The key of no value: it says something if it is a sentence, or another name than that of a field (`docs/x.md`, `12`).
     fn key_alone(&mut self) {
-        if let Some(Step::Key(key)) = self.keys.last().filter(|_| self.said_keys().contains(' '))
-            && key.contains(char::is_whitespace)
-        {
+        let Some(Step::Key(key)) = self.keys.last() else { return };
+        let of_field = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let is_field = key.chars().all(of_field) && key.contains(char::is_alphabetic);
+        let is_sentence = key.contains(char::is_whitespace);
+        let says = if is_sentence { self.said_keys().contains(' ') } else { !is_field };
+        if says && !key.is_empty() {
             self.leave(key);
         }
     }

@@ -246,3 +246,27 @@ fn a_cache_that_ignores_itself_is_no_change_beside_no_changes() {
     let (verdict, reason) = step.verdict(&json!({"noChanges": true, "commands": ["ruff check ."]}));
     assert_ne!(verdict, Failed, "{reason}");
 }
+
+#[test]
+fn a_key_without_a_value_is_a_statement_if_it_is_no_name_of_a_field() {
+    let step = Step::fixed();
+    let with =
+        |key: &str, value: serde_json::Value| json!({"modified": ["src/calc.py"], key: value});
+    for (key, value) in [
+        ("created", json!({"docs/x.md": null})),
+        ("deleted", json!({"README.md": null})),
+        ("created", json!({"docs": {"x.md": ""}})),
+        ("created", json!([{"docs/x.md": null}])),
+        ("toolCalls", json!({"fs:delete": null})),
+        ("README.md", json!("")),
+        ("12", json!("")),
+        ("all tests pass", json!(null)),
+    ] {
+        doubted(&step, &with(key, value));
+    }
+    for (key, value) in
+        [("commit", json!(null)), ("created_at", json!("")), ("next", json!({"dry-run": null}))]
+    {
+        check(&step, &[(with(key, value), Passed, "")]);
+    }
+}
