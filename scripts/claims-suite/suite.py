@@ -118,13 +118,14 @@ def cases(table, projects, forms):
                 ([list(call) for step in attempt["does"] for call in steps(step, project)], {"summary": "See the fields.", **attempt["says"]})
                 for attempt in op.get("attempts", [])
             ]
+            before = [filled(list(call), names) for step in op.get("before", []) for call in steps(step, project)]
             for gate in op.get("gates", ["default"]):
-                key = json.dumps([op["op"], gate, name, calls, report, filled(op.get("task"), names)], sort_keys=True)
+                key = json.dumps([op["op"], gate, name, before, calls, report, filled(op.get("task"), names)], sort_keys=True)
                 if key in seen:
                     continue
                 seen.add(key)
                 found.append({
-                    "op": op["op"], "gate": gate, "project": name, "calls": calls, "report": report, "earlier": earlier,
+                    "op": op["op"], "gate": gate, "project": name, "calls": calls, "report": report, "earlier": earlier, "before": before,
                     "specialist": op.get("specialist", "dev"), "config": op.get("config", {}), "run": project.get("run"),
                     "task": filled(op.get("task", "Do the work and report it."), names),
                     "expect": op.get("expect", "refute"), "limit": op.get("limit", {}).get(gate), "variant": variant,
@@ -181,12 +182,18 @@ def prepared(case, project, tools, root, by_agent):
             check["command"] = check["command"].split()
     if checks:
         step["verify"] = {"checks": checks}
+    # What a step before does is none of what the report says.
+    first = [{"id": "before", "specialist": "dev", "task": "Work.", "verify": {"claims": "none"}}] if case["before"] else []
+    if first:
+        step["dependsOn"] = ["before"]
     # A report per attempt; an attempt without one ends the run.
     script, attempts = {}, []
     for number, (calls, report) in enumerate([*case["earlier"], (case["calls"], case["report"])], 1):
         calls = [{"tool": tool, "args": urls(args)} for tool, args, _ in calls]
         attempts.append({"calls": calls, "report": urls(report)})
         script[f"work#{number}"] = [*({"calls": [call]} for call in calls), {"output": urls(report)}]
+    if first:
+        script["before"] = [*({"calls": [{"tool": tool, "args": urls(args)}]} for tool, args, _ in case["before"]), {"output": {"summary": "Done."}}]
     agent = {}
     if by_agent:
         config["sandbox"]["read"].append(str(HERE))
@@ -194,7 +201,7 @@ def prepared(case, project, tools, root, by_agent):
         agent = {"agent": {"command": [sys.executable, str(HERE / "agent.py")], "env": {"CASE": told}}, "output": {"schema": {"summary": "string"}}}
     definitions = {
         ".kb/specialists/SPECIALIST.yml": {"schema": "kb.specialist/1", "id": case["specialist"], "limits": {"timeout": "4m"}, **SPECIALISTS[case["specialist"]], **agent},
-        ".kb/playbooks/case.yml": {"schema": "kb.playbook/1", "id": "case", "steps": [step]},
+        ".kb/playbooks/case.yml": {"schema": "kb.playbook/1", "id": "case", "steps": [*first, step]},
         ".kb/kb.config.yml": merged(config, case["config"]),
         ".kb/script.yml": {"schema": "kb.script/1", "steps": script},
     }
@@ -235,6 +242,7 @@ def executed(case, project, tools, kb, keep=None, by_agent=False):
             shutil.rmtree(root, ignore_errors=True)
         shutil.rmtree(state, ignore_errors=True)
     attempt = len(case["earlier"]) + 1
+    events = [event for event in events if event.get("step") == "work"]
     results = [event for event in events if event["type"] == "tool:result" and event["id"].startswith(f"call_{attempt}_")]
     wrong = [] if len(results) == len(case["calls"]) else [f"{len(results)} calls of {len(case['calls'])}"]
     for (tool, args, fails), result in zip(case["calls"], results):
