@@ -91,3 +91,30 @@ fn an_agent_that_ended_in_its_turn_ends_so_when_it_is_played() {
     played.says(&["KB1403", "the agent `agent` ended (exit code 7): the model has gone"]);
     assert_eq!(scratch.read("own.txt"), "hello\n");
 }
+
+/// A script does not say what an agent can change: the tools of its specialist do, as for the agent itself.
+#[test]
+fn a_played_agent_changes_no_file_that_it_could_not_change_itself() {
+    for (own, tools, writes) in [
+        ("own", "'fs:read'", false),
+        ("own", "'fs:read', 'fs:write'", true),
+        ("kb", "'fs:read'", false),
+        ("kb", "'fs:read', 'fs:write'", false),
+    ] {
+        for event in ["{writes: new.txt, content: x}", "{deletes: old.txt}"] {
+            let scratch = project(0, &format!("tools: [{tools}]\n"));
+            let coder = scratch.read(".kb/specialists/coder.yml");
+            let coder = coder.replace("tools: own", &format!("tools: {own}"));
+            scratch.write(".kb/specialists/coder.yml", &coder);
+            scratch.write("old.txt", "old\n");
+            let turn = format!("{{agent: [{event}], say: '{{}}'}}");
+            scratch.write("s.yml", &format!("schema: kb.script/1\nsteps: {{a: [{turn}]}}\n"));
+            let said = run(&scratch, &["x"], &["--script", "s.yml"]);
+            let changed = scratch.has("new.txt") || !scratch.has("old.txt");
+            assert_eq!(changed, writes, "{own} {tools} {event}: {}", said.out);
+            if !writes {
+                said.says(&["KB0601", "the agent of `coder` cannot change files by itself"]);
+            }
+        }
+    }
+}

@@ -15,7 +15,7 @@ use kb_attempt::{Progress, run_blocking};
 use kb_base::diagnostic::Code;
 use kb_base::value::{Failure, Json, Money, OutcomeKind, Timestamp};
 use kb_core::evidence::{Approach, Note, Payload, Record};
-use kb_language::definition::{AgentTools, CodingAgent, ServerValue};
+use kb_language::definition::{CodingAgent, ServerValue};
 use std::time::Duration;
 
 /// How long an agent may take to end a turn that was cancelled.
@@ -93,7 +93,7 @@ impl Attempt<'_> {
             network: specialist.network,
             has_secret: agent.env.iter().any(|(_, value)| matches!(value, ServerValue::Secret(_))),
             tools: agent.tools,
-            writes: agent.tools == AgentTools::Own && specialist.writes(),
+            writes: specialist.agent_writes(),
             evidence: self.request.evidence,
             home: home.as_ref().map(AgentHome::path),
         };

@@ -90,6 +90,11 @@ impl Attempt<'_> {
 
     /// Changes a file in the place of the agent, which did so without a tool.
     async fn change(&mut self, tool: &str, args: Json) -> Result<(), StopReason> {
+        let specialist = &self.work.specialist;
+        if !specialist.agent_writes() {
+            let why = format!("the agent of `{}` cannot change files by itself", specialist.id);
+            return Err(not_repeated(Code::POLICY_DENIED, &why));
+        }
         let Some(played) = &mut self.played else { return Ok(()) };
         played.files += 1;
         let id = format!("file_{}_{}", self.request.attempt, played.files);
@@ -103,9 +108,7 @@ impl Attempt<'_> {
         let toolset = self.toolset.clone();
         let (result, invocation) = toolset.call(&call, &self.context.cancel.child_token()).await;
         if let Some(failure) = result.failure {
-            let message = format!("what the agent did cannot be repeated: {}", failure.message);
-            let failure = Failure::new(failure.code, message);
-            return Err(StopReason::Agent(OutcomeKind::ToolError, failure));
+            return Err(not_repeated(failure.code, &failure.message));
         }
         if let Some(played) = &mut self.played {
             played.changes.extend(invocation.changes);
@@ -144,4 +147,10 @@ impl Attempt<'_> {
         let recorded = self.record_played(Some(ProcessEvidence::default())).await;
         ended.and(recorded)
     }
+}
+
+/// The end of a session whose recorded changes must not or cannot be made.
+fn not_repeated(code: Code, why: &str) -> StopReason {
+    let message = format!("what the agent did cannot be repeated: {why}");
+    StopReason::Agent(OutcomeKind::ToolError, Failure::new(code, message))
 }

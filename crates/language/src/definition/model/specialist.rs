@@ -1,8 +1,8 @@
 //! The model of a specialist, shared by all forms in which one can be written.
 
 use super::{
-    Capability, CodingAgent, ContextProfile, McpServer, MemoryUse, NetworkAccess, NotYet,
-    Reasoning, Retrieval,
+    AgentTools, Capability, CodingAgent, ContextProfile, McpServer, MemoryUse, NetworkAccess,
+    NotYet, Reasoning, Retrieval,
 };
 use crate::definition::Schema;
 use crate::definition::keys::keys;
@@ -159,6 +159,11 @@ impl Specialist {
     /// Whether one of its tools can write files or run commands.
     pub fn writes(&self) -> bool {
         self.tools.iter().any(|tool| tool.writes)
+    }
+
+    /// Whether its agent can change files by itself, without a tool of its specialist.
+    pub fn agent_writes(&self) -> bool {
+        self.agent.as_ref().is_some_and(|agent| agent.tools == AgentTools::Own) && self.writes()
     }
 
     /// Whether one of its tools changes files by itself: `delegate` leaves that to another specialist.
