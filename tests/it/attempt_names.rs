@@ -132,3 +132,30 @@ fn a_recording_has_no_file_that_a_policy_denied() {
     let test = scratch.read(".kb/tests/s.test.yml");
     assert!(test.contains("OPEN-456") && !test.contains("PRIVATE-123"), "{test}");
 }
+
+/// The name of a file is no pattern in a recorded test, whatever is in it.
+#[test]
+fn a_recording_names_files_with_any_characters() {
+    let scratch = Scratch::new(&[
+        (
+            ".kb/playbooks/p.yml",
+            "schema: kb.playbook/1\nid: p\nparams: [{name: q, default: qq}]\nsteps:\n  - {id: w, specialist: s, task: T., verify: {claims: none}}\n",
+        ),
+        (".kb/specialists/s.yml", "schema: kb.specialist/1\nid: s\nrole: R.\ntools: [fs:write]\n"),
+        ("old}{.txt", "old\n"),
+    ]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let names =
+        ["{{params.q}}.txt", "}a{b,c}*?[d]!.txt", "back\\slash.txt", "!no.txt", "old}{.txt"];
+    let write = |name: &&str| response("fs_write", json!({"path": name, "content": "new"}));
+    let last = response("submit_output", json!({"summary": "written"}));
+    let server = runtime.block_on(answering(names.iter().map(write).chain([last])));
+    let uri = server.uri();
+    let run = ["playbook", "run", "p", "--record", ".kb/tests/s.script.yml"];
+    let said = scratch.kb_with(&run, |command| {
+        command.env("KB_LLM_ENDPOINT", uri).env("KB_LLM_MODEL", "tiny");
+    });
+    let said = said.code(0);
+    assert!(names.iter().all(|name| scratch.has(name)), "{}", said.err);
+    scratch.kb(&["playbook", "test"]).code(0).says(&["1 test: 1 passed"]);
+}

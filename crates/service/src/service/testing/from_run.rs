@@ -197,7 +197,7 @@ fn literal_glob(path: &str) -> String {
     let mut glob = String::new();
     for c in path.chars() {
         match c {
-            '*' | '?' | '[' | '{' => glob.extend(['[', c, ']']),
+            '*' | '?' | '[' | '{' | '}' | '\\' => glob.extend(['[', c, ']']),
             c => glob.push(c),
         }
     }
