@@ -158,7 +158,7 @@ pub(super) fn run(
         if args.open {
             let url = server.login_url()?;
             let served: Vec<&ProjectContext> =
-                daemon.projects().iter().map(|served| &served.context).collect();
+                daemon.projects().iter().map(|served| &served.project.context).collect();
             let opened = open_page(&url, &served, environment);
             let shown = show_link(&format!("open {url}\n"), opened, terminal)?;
             if !shown || format == LogFormat::Json {
@@ -221,7 +221,7 @@ fn show_link(text: &str, opened: bool, terminal: &mut Terminal) -> Result<bool, 
     Ok(!(opened && terminal.is_quiet()) && terminal.private(text)?)
 }
 
-/// Opens an address in the browser, by a program that is no file of these projects. Returns whether one was started.
+/// Opens an address in the browser, by a program that is no file of these projects and of what they open. Returns whether one was started.
 fn open_page(url: &str, served: &[&ProjectContext], environment: &Environment) -> bool {
     let Some((first, others)) = served.split_first() else { return false };
     let all = others.iter().fold((*first).clone(), |all, other| all.beside(other));

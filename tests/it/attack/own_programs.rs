@@ -2,8 +2,9 @@
 //! settings of git name is not executed outside of the sandbox.
 
 use crate::running::Start;
-use crate::scratch::{Said, Scratch};
+use crate::scratch::{Said, Scratch, until};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 /// Notes outside of the project that it was executed, and does the work of the real program.
 fn plant(scratch: &Scratch, path: &str, real: &str) {
@@ -121,6 +122,36 @@ fn kb_starts_no_git_of_an_opened_folder() {
         let tools = scratch.root().parent().unwrap().join("home/tools");
         let (said, executed) = run_with(&scratch, "kernel", &format!("{}{rest}", tools.display()));
         assert!(said.code == 0 && !executed, "{settings}{own}: {said:?}");
+    }
+}
+
+/// The daemon knows what each project that it serves opens, also by a step, when it starts the browser.
+#[test]
+fn kb_starts_no_browser_of_an_opened_folder() {
+    for (settings, own) in
+        [("sandbox: {write: ['~/tools']}\n", ""), ("", ", sandbox: {write: [~/tools]}")]
+    {
+        let scratch = project(&format!("steps: [{{id: a, run: 'true'{own}}}]"));
+        scratch.write(".kb/kb.config.yml", settings);
+        scratch.write("../other/.kb/playbooks/q.yml", "schema: kb.playbook/1\nid: q\nsteps: []\n");
+        let base = scratch.root().parent().unwrap().to_owned();
+        let note = |name: &str| {
+            let program = format!("../home/{name}/xdg-open");
+            scratch.write(&program, &format!("#!/bin/sh\necho {name} >> $HOME/started\n"));
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(scratch.root().join(program), mode).unwrap();
+            base.join("home").join(name).display().to_string()
+        };
+        let path = format!("{}:{}:/usr/bin:/bin", note("tools"), note("programs"));
+        let mut daemon = scratch.command();
+        daemon.args(["serve", "--open", "--port", "0", "--project", "../other", "--project", "."]);
+        daemon.env("HOME", base.join("home")).env("PATH", path).env("BROWSER", "x");
+        let mut daemon = daemon.env("DISPLAY", ":0").stderr(Stdio::null()).start();
+        let started = || std::fs::read_to_string(base.join("home/started")).unwrap_or_default();
+        until("a browser was started", || !started().is_empty());
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+        assert_eq!(started(), "programs\n", "{settings}{own}");
     }
 }
 
