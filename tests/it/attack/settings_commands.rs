@@ -238,6 +238,14 @@ fn a_command_of_the_settings_executes_nothing_of_an_opened_folder_outside_of_the
             let (said, escaped) = run(&scratch, &RUN, "kernel");
             assert!(!escaped, "{command:?} {by_step}: {said:?}");
             assert_eq!(said.code == 0, named || !can_hide, "{command:?} {by_step}: {said:?}");
+            // No difference shows a person what was written there, so it counts in later runs too.
+            let playbook =
+                format!("schema: kb.playbook/1\nid: q\nsteps:\n  - {{id: only, {own}{LATER}}}\n");
+            scratch.write(".kb/playbooks/q.yml", &playbook);
+            let (said, escaped) = run(&scratch, &["playbook", "run", "q"], "kernel");
+            if named {
+                assert!(!escaped && said.code == 0, "{command:?} {by_step}: {said:?}");
+            }
         }
     }
 }

@@ -3,6 +3,9 @@
 //! After a step could write to the project, such a command executes nothing of it outside of the sandbox. One that
 //! names a file of the project runs in the sandbox, with the network of that step, and can change nothing of the
 //! project, so that no record of its changes is needed. For every other one the project does not exist.
+//!
+//! Files outside of the project that the sandbox opens for writing show in no difference that a person reads before a
+//! later run: there such a command runs in the sandbox in every run of a project that had a writer.
 
 use crate::tool::ProcessLauncher;
 use kb_attempt::Live;
@@ -17,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 pub struct SettingsCommands {
     processes: ProcessLauncher,
     approved: bool,
+    had_writers: bool,
 }
 
 /// How a command of the settings runs.
@@ -32,9 +36,10 @@ enum Way {
 }
 
 impl SettingsCommands {
-    /// For a project. `approved` says that a person approved in advance what needs an approval.
-    pub fn new(processes: ProcessLauncher, approved: bool) -> SettingsCommands {
-        SettingsCommands { processes, approved }
+    /// For a project. `approved` says that a person approved in advance what needs an approval, `had_writers` that others
+    /// than the author could write in one of its runs.
+    pub fn new(processes: ProcessLauncher, approved: bool, had_writers: bool) -> SettingsCommands {
+        SettingsCommands { processes, approved, had_writers }
     }
 
     /// Whether a command names a file of the project, so that it runs in the sandbox once models could write there.
@@ -60,11 +65,12 @@ impl SettingsCommands {
         spawn: Spawn,
         touched: Option<&Touched>,
     ) -> Result<(Spawn, Supervisor, Option<String>), String> {
-        let touched = touched.filter(|_| !self.processes.trusts_steps());
-        let Some(touched) = touched else { return Ok((spawn, self.free(), None)) };
-        let because =
-            |how: &str| Some(format!("{how}, because {} could write to it", touched.place()));
-        Ok(match self.way(&spawn.argv, touched)? {
+        let earlier = || self.opened_in_earlier_run(&spawn.argv);
+        let touched = touched.cloned().map(|touched| (touched.place(), touched.network));
+        let touched = touched.or_else(earlier).filter(|_| !self.processes.trusts_steps());
+        let Some((writer, network)) = touched else { return Ok((spawn, self.free(), None)) };
+        let because = |how: &str| Some(format!("{how}, because {writer} could write to it"));
+        Ok(match self.way(&spawn.argv, &writer, network)? {
             Way::Free => (spawn, self.free(), None),
             Way::Sandbox(network) => {
                 let note = because("it ran in the sandbox, where it cannot change the project");
@@ -81,20 +87,27 @@ impl SettingsCommands {
         })
     }
 
-    fn way(&self, argv: &[String], touched: &Touched) -> Result<Way, String> {
+    /// The writer, with its network, of a file outside of the project that a command names and that earlier runs opened.
+    fn opened_in_earlier_run(&self, argv: &[String]) -> Option<(String, NetworkAccess)> {
+        let is_opened =
+            || self.processes.files_named(argv).iter().any(|file| !self.processes.is_own(file));
+        (self.had_writers && is_opened())
+            .then(|| ("an earlier run".to_owned(), NetworkAccess::default()))
+    }
+
+    fn way(&self, argv: &[String], writer: &str, network: NetworkAccess) -> Result<Way, String> {
         let can_confine = self.processes.can_confine();
         match self.processes.files_named(argv).first() {
-            Some(_) if can_confine => Ok(Way::Sandbox(touched.network)),
+            Some(_) if can_confine => Ok(Way::Sandbox(network)),
             Some(_) if self.approved => Ok(Way::Free),
             Some(file) => Err(format!(
-                "{} could write to `{}`, and this machine has no sandbox: read the changes, then approve the \
+                "{writer} could write to `{}`, and this machine has no sandbox: read the changes, then approve the \
                  run with `--yes`, or keep the file outside of the project",
-                touched.place(),
                 file.display()
             )),
             None => Ok(match self.processes.without_project() {
                 Some(supervisor) => Way::Hidden(supervisor),
-                None if can_confine => Way::Sandbox(touched.network),
+                None if can_confine => Way::Sandbox(network),
                 None => Way::Elsewhere,
             }),
         }

@@ -119,7 +119,7 @@ impl ProcessLauncher {
     }
 
     /// Whether a path, or a link that it is, lies in the files of the run, which are a worktree or copy or the project.
-    fn is_own(&self, path: &Path) -> bool {
+    pub fn is_own(&self, path: &Path) -> bool {
         let is_below = |path: &Path| {
             let real = path.ancestors().find_map(|above| above.canonicalize().ok());
             real.is_some_and(|real| real.starts_with(self.root()))

@@ -80,7 +80,7 @@ pub(super) fn secrets_of(project: &Project, redactor: Arc<Redactor>) -> Configur
 /// Starts the commands of the settings of a project outside of a run; `None` if its folder cannot be opened.
 pub(super) fn settings_commands(project: &Project) -> Option<SettingsCommands> {
     let processes = project.context.processes(&project.catalog.settings).ok()?;
-    Some(SettingsCommands::new(processes, false))
+    Some(SettingsCommands::new(processes, false, project.context.had_writers()))
 }
 
 /// The step that could write to the project in a run, asked when a command starts.

@@ -205,7 +205,8 @@ pub(super) fn assemble(
     let home = home_of(&context.state_dir);
     let trees = Trees::new(parts.workspace.clone(), home, supervisor.clone());
     let host = HostAccess::of(&parts);
-    let starter = SettingsCommands::new(parts.process_launcher(), frozen.yes);
+    let starter =
+        SettingsCommands::new(parts.process_launcher(), frozen.yes, context.had_writers());
     let foreign_secrets = foreign_secrets(context, settings, &starter);
     let present = present::of_run(context.root.clone(), settings.clone(), frozen.catalog());
     let secrets = Arc::new(ConfiguredSecrets::new(
