@@ -2,8 +2,9 @@
 
 use super::exit::{CliError, CliResult, Exit};
 use super::terminal::Terminal;
+use kb_attempt::replace_file;
 use kb_service::service::Environment;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Print the manual page of `kb`, or write the pages of all commands
 ///
@@ -34,9 +35,22 @@ pub(super) fn run(
         message: format!("`{}` cannot be written: {error}", folder.display()),
         help: None,
     };
-    std::fs::create_dir_all(&folder).map_err(unusable)?;
-    clap_mangen::generate_to(command, &folder).map_err(unusable)?;
-    let count = std::fs::read_dir(&folder).map_err(unusable)?.count();
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    let count = write_pages(command, &folder).map_err(unusable)?;
     terminal.note(&format!("{count} pages in {}\n", folder.display()))?;
     Ok(Exit::Done)
+}
+
+/// Writes the pages of a command and of those below it; returns how many.
+fn write_pages(command: clap::Command, folder: &Path) -> std::io::Result<usize> {
+    let mut count = 1;
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        count += write_pages(below.clone(), folder)?;
+    }
+    let man = clap_mangen::Man::new(command);
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    replace_file(&folder.join(man.get_filename()), &page)?;
+    Ok(count)
 }

@@ -1,17 +1,21 @@
 //! Writes output files in folders that others can write to.
 
+use crate::output_folder::OutputFolder;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file completely or not at all, under a new name that is renamed. An existing file keeps its permissions.
+/// Writes a file completely or not at all, under a new name that is renamed. An existing file keeps its permissions, and a
+/// missing folder is created.
 ///
 /// # Errors
 ///
-/// Something other than a regular file has this name, such as a link, which is not followed; or the file cannot be
-/// written.
+/// Something other than a regular file has this name, such as a link, which is not followed; a link on the way leads out of
+/// the project; or the file cannot be written.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = OutputFolder::of(path)?;
+    let path = &*folder.at(path)?;
     let permissions = match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Some(found.permissions()),
         Ok(found) => {

@@ -82,3 +82,63 @@ fn a_command_finds_nothing_of_the_one_before_it_in_its_private_places() {
     }
     scratch.kb(&["playbook", "run", "p"]).code(0);
 }
+
+/// A model, or a repository, has links in place of folders: no file that a person lets `kb` write goes through one out of
+/// the project. Those that lead to another folder of it are followed.
+#[test]
+fn kb_writes_no_file_through_a_link_that_leads_out_of_the_project() {
+    let playbook = "schema: kb.playbook/1\nid: p\nsteps: [{id: a, run: 'true'}]\n";
+    let test = "schema: kb.test/1\nplaybook: p\ntests: [{name: n, expect: {status: succeeded, snapshot: true}}]\n";
+    for leads_out in [true, false] {
+        let scratch = Scratch::new(&[
+            ("playbooks/p.yml", playbook),
+            (".kb/kb.config.yml", "limits: {}\n"),
+            ("inside/tests/p.test.yml", test),
+            ("../outside/tests/p.test.yml", test),
+        ]);
+        let target = if leads_out { "../outside" } else { "inside" };
+        for (link, to) in [
+            ("reports", target.to_owned()),
+            (".kb/tests", format!("../{target}/tests")),
+            (".kb/specialists", format!("../{target}")),
+            (".kb/memory", format!("../{target}")),
+        ] {
+            std::os::unix::fs::symlink(to, scratch.root().join(link)).unwrap();
+        }
+        scratch.kb(&["playbook", "run", "p"]).code(0);
+        let files = |folder: &str| {
+            let all = walk(&scratch.root().join(folder));
+            all.into_iter().filter(|file| !file.ends_with("p.test.yml")).collect::<Vec<_>>()
+        };
+        scratch.kb(&["memory", "add", "The port is 8080."]).code(0);
+        let id = scratch.kb(&["memory", "list"]).out;
+        let id = id.split_whitespace().find(|word| word.starts_with("m-")).unwrap().to_owned();
+        for args in [
+            &["playbook", "test", "--junit", "reports/j.xml"][..],
+            &["playbook", "test", "--junit", "reports/new/j.xml"],
+            &["playbook", "test", "--update"],
+            &["backup", "reports/b.bak"],
+            &["schema", "--out", "reports/schemas"],
+            &["man", "--out", "reports/man"],
+            &["specialist", "new", "someone"],
+            &["memory", "approve", &id],
+        ] {
+            let before = files(target).len();
+            let said = scratch.kb(args);
+            let text = format!("{}{}", said.out, said.err);
+            assert_eq!(
+                text.contains("a link leads out of the project"),
+                leads_out,
+                "{args:?}: {text}"
+            );
+            assert_eq!(files(target).len() > before, !leads_out, "{args:?}: {text}");
+        }
+    }
+}
+
+/// All files below a folder.
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}

@@ -1,6 +1,6 @@
 //! Creates files without overwriting any.
 
-use kb_attempt::{new_part_of, part_of};
+use kb_attempt::{OutputFolder, new_part_of, part_of};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ pub fn write_new_files(
 /// Creates a file; false if it exists. The content is written to a temporary name first, because a
 /// file that was written in part would be kept as an existing one the next time.
 fn create(path: &Path, content: &str) -> io::Result<bool> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    fs::create_dir_all(folder)?;
+    let folder = OutputFolder::of(path)?;
+    let path = &*folder.at(path)?;
     let made = match fs::symlink_metadata(path) {
         Ok(_) => Ok(false),
         Err(_) => {

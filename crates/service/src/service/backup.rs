@@ -3,6 +3,9 @@
 use super::runs::ProjectContext;
 use super::{ServiceError, memory};
 use crate::trigger::TriggerStore;
+use kb_attempt::OutputFolder;
+use kb_base::diagnostic::Code;
+use kb_base::value::Failure;
 use kb_engine::journal::{self, Backup};
 use kb_memory::MemoryStore;
 use serde::Serialize;
@@ -23,7 +26,13 @@ pub fn back_up(context: &ProjectContext, file: &Path) -> Result<Backup, ServiceE
         let copy = |copy: &Path| store.copy_to(copy).map_err(memory::failed);
         others.push((MemoryStore::FILE, copied(folder, copy)?));
     }
-    Ok(journal.back_up(&context.environment.absolute(file), &others)?)
+    let file = context.environment.absolute(file);
+    let unusable = |error: std::io::Error| {
+        let message = format!("`{}` cannot be written: {error}", file.display());
+        ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
+    };
+    let _open = OutputFolder::of(&file).map_err(unusable)?;
+    Ok(journal.back_up(&file, &others)?)
 }
 
 /// The content of a database, through a copy in the state folder that is removed again.

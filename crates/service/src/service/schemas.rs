@@ -58,7 +58,6 @@ pub fn write_schemas(folder: &Path, names: &[&str]) -> Result<Vec<String>, Servi
         let message = format!("`{}` cannot be written: {error}", folder.display());
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
     };
-    std::fs::create_dir_all(folder).map_err(unusable)?;
     let mut written = Vec::new();
     for name in names {
         let file = file_name(name);

@@ -37,9 +37,7 @@ pub fn write_suggestions(
 /// Writes a file of the folder in place of the one that is there.
 pub(super) fn write(root: &Path, path: &str, text: &str) -> Result<(), ServiceError> {
     let file = root.join(path);
-    let folder = file.parent().unwrap_or(root);
-    let done = std::fs::create_dir_all(folder).and_then(|()| replace_file(&file, text.as_bytes()));
-    done.map_err(|error| {
+    replace_file(&file, text.as_bytes()).map_err(|error| {
         let message = format!("`{path}` cannot be written: {error}");
         ServiceError::environment(Failure::new(Code::PATH_UNUSABLE, message))
     })

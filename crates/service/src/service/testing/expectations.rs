@@ -355,10 +355,7 @@ impl Check<'_> {
             return None;
         }
         if update {
-            let folder = path.parent().unwrap_or(root);
-            let written = std::fs::create_dir_all(folder)
-                .and_then(|()| replace_file(&path, found.as_bytes()));
-            return match written {
+            return match replace_file(&path, found.as_bytes()) {
                 Ok(()) => Some(shown),
                 Err(error) => {
                     self.add(span, format!("the snapshot `{shown}` cannot be written: {error}"));
