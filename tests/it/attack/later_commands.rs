@@ -65,6 +65,25 @@ fn git_that_executes_a_command_does_it_in_the_sandbox() {
     }
 }
 
+/// The command of a filter that lies in the project, in a step that may write the data of the repository.
+#[test]
+fn a_filter_of_git_is_executed_in_the_sandbox() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for (sandbox, is_free) in [("{write: [.git]}", false), ("never", true)] {
+        let step =
+            format!("dependsOn: work, sandbox: {sandbox}, run: 'echo a > a.txt; git add a.txt'");
+        // The file that the setting names is protected, and reads another one.
+        let scratch = project(&PLANT.replace("ci.sh", "lib.sh"), &step);
+        let mut shell = std::process::Command::new("sh");
+        let set = "echo '. ./lib.sh; cat' > tool.sh; git config filter.x.clean 'sh tool.sh'; echo '*.txt filter=x' > .git/info/attributes";
+        assert!(shell.args(["-ec", set]).current_dir(scratch.root()).finish().status.success());
+        let (said, executed) = run(&scratch);
+        assert_eq!(executed, is_free, "{sandbox}: {said:?}");
+    }
+}
+
 #[test]
 fn a_variable_that_names_code_executes_it_in_the_sandbox() {
     if !has_kernel_sandbox() {

@@ -251,20 +251,42 @@ fn a_resumed_or_retried_run_knows_the_change() {
     assert!(!escaped && said.code == 1, "{said:?}");
 }
 
-/// What a specialist could write counts, not what it was seen to write: documents whose examples are
-/// executed, ignored files, a mode alone, and a specialist that changed nothing.
+/// What a specialist could write counts, not what it was seen to write: documents whose text is executed, ignored files
+/// and folders, compiled files, programs in a folder of `PATH`, a mode alone, and a specialist that changed nothing.
 #[test]
 fn a_specialist_that_may_write_counts_from_its_start() {
     if !has_kernel_sandbox() {
         return;
     }
-    let author = "printf 'echo pwned > $HOME/pwned' > old.sh; printf '#!/bin/sh\\necho pwned > $HOME/pwned\\n' > mode.sh; echo dist >> .git/info/exclude";
-    for (command, step) in [
-        ("echo 'echo pwned > $HOME/pwned' > notes.md", "run: sh notes.md"),
-        ("mkdir dist; echo 'echo pwned > $HOME/pwned' > dist/x.sh", "run: sh dist/x.sh"),
-        ("chmod +x mode.sh", "run: ./mode.sh"),
-        ("true", "run: sh old.sh"),
-    ] {
+    let author = "printf 'echo pwned > $HOME/pwned' > old.sh; printf '#!/bin/sh\\necho pwned > $HOME/pwned\\n' > mode.sh; printf '%s\\n' dist node_modules .venv target .env __pycache__ >> .git/info/exclude; touch mod.py";
+    let compiled = "echo 'import os; os.system(\"echo pwned > $HOME/pwned\")' > evil.py; mkdir -p __pycache__
+        python3 -c 'import py_compile as p, importlib.util as u; p.compile(\"evil.py\", u.cache_from_source(\"mod.py\"), invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH)'";
+    let tool = |path: &str| {
+        format!(
+            "mkdir -p $(dirname {path}); printf '#!/bin/sh\\necho pwned > $HOME/pwned\\n' > {path}; chmod +x {path}"
+        )
+    };
+    let cases = [
+        ("echo 'echo pwned > $HOME/pwned' > notes.md".to_owned(), "run: sh notes.md"),
+        (
+            "printf '>>> import os\\n>>> os.system(\"echo pwned > $HOME/pwned\")\\n0\\n' > README.md".to_owned(),
+            "run: python3 -m doctest README.md",
+        ),
+        (
+            "mkdir requirements; echo 'echo pwned > $HOME/pwned' > requirements/dev.txt".to_owned(),
+            "run: sh requirements/dev.txt",
+        ),
+        (compiled.to_owned(), "run: [python3, -c, 'import sys; sys.path.insert(0, \"\"); import mod; sys.exit(1)']"),
+        ("echo 'echo pwned > $HOME/pwned' > .env".to_owned(), "run: . ./.env"),
+        (tool("dist/x.sh"), "run: sh dist/x.sh"),
+        (tool("node_modules/.bin/lint"), "run: node_modules/.bin/lint"),
+        (tool(".venv/bin/lint"), "run: .venv/bin/lint"),
+        (tool("target/debug/x"), "run: [target/debug/x]"),
+        (tool("bin/ls"), "run: ls, env: {PATH: 'bin:/usr/bin:/bin'}"),
+        ("chmod +x mode.sh".to_owned(), "run: ./mode.sh"),
+        ("true".to_owned(), "run: sh old.sh"),
+    ];
+    for (command, step) in &cases {
         let scratch = repository(author, command, step);
         let (said, escaped) = run(&scratch, &RUN, "kernel");
         assert!(!escaped, "{command}; {step}: {said:?}");

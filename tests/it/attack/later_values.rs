@@ -291,6 +291,35 @@ fn a_value_stays_foreign_after_a_resume_a_retry_and_an_approval() {
     }
 }
 
+/// No list of names decides: a command that has a value of a model in any variable is in the sandbox.
+#[test]
+fn a_variable_of_any_name_with_a_value_of_a_model_confines_its_command() {
+    if !has_kernel_sandbox() {
+        return;
+    }
+    for name in [
+        "PERLLIB",
+        "PYTHONPYCACHEPREFIX",
+        "BASH_LOADABLES_PATH",
+        "NODE_REPL_EXTERNAL_MODULE",
+        "CLASSPATH",
+        "PIP_INDEX_URL",
+        "ANYTHING",
+    ] {
+        for step in ["run: [sh, -c, 'echo pwned > $HOME/pwned']", "run: 'echo pwned > $HOME/pwned'"]
+        {
+            let steps = |sandbox: &str| {
+                let env = format!("env: {{{name}: '{{{{think.output.n}}}}'}}");
+                format!("  - {{id: later, dependsOn: think, {sandbox}{step}, {env}}}\n")
+            };
+            let (said, escaped) = run(&project(&steps("")), &RUN);
+            assert!(!escaped && said.code == 1, "{name} {step}: {said:?}");
+            let (said, trusted) = run(&project(&steps("sandbox: never, ")), &RUN);
+            assert!(trusted, "{name} {step}: {said:?}");
+        }
+    }
+}
+
 /// Whatever the name of a variable, a program loads code because of it in the sandbox only.
 #[test]
 fn variables_that_load_code_load_it_in_the_sandbox() {
@@ -305,6 +334,7 @@ fn variables_that_load_code_load_it_in_the_sandbox() {
         ("BASH_ENV", "gate: [{command: [bash, -c, 'true']}]"),
         ("PYTHONPATH", "run: [python3, -c, 'import planted']"),
         ("PERL5LIB", "run: [perl, -e, 'require planted']"),
+        ("PERLLIB", "run: [perl, -e, 'require planted']"),
     ] {
         let steps = |sandbox: &str| {
             let variable = format!("{name}: '{{{{think.output.n}}}}'");
