@@ -14,7 +14,7 @@ fn database(scratch: &Scratch) -> Connection {
 }
 
 /// Changes of one of three records, and what names it.
-const CHANGES: [(&str, &str); 6] = [
+const CHANGES: [(&str, &str); 7] = [
     ("UPDATE runs SET run = 'no id!' WHERE number = 2", "its id is damaged"),
     ("UPDATE runs SET status = 'upside down' WHERE number = 2", "its status is damaged"),
     ("UPDATE frozen SET body = '{\"version\"' WHERE number = 2", "its frozen state is damaged"),
@@ -23,6 +23,7 @@ const CHANGES: [(&str, &str); 6] = [
         "UPDATE frozen SET body = replace(body, 'run: echo first', 'rum: echo first') WHERE number = 2",
         "do not load",
     ),
+    ("DELETE FROM frozen WHERE number = 2", "its frozen state is damaged"),
     (
         "UPDATE events SET body = '{' WHERE position = (SELECT min(position) FROM events WHERE position > 2 << 40)",
         "event 1 is damaged",

@@ -28,11 +28,11 @@ pub(super) fn run(connection: &Connection, run: &RunId) -> Result<RunRow, Journa
 pub(super) fn frozen(connection: &Connection, run: &RunId) -> Result<Json, JournalError> {
     let number = run_number(connection, run)?;
     let mut query = connection.prepare_cached("SELECT body FROM frozen WHERE number = ?1")?;
-    query.query_row([number], |row| {
+    let found = query.query_row([number], |row| {
         let body = row.get_ref(0)?.as_str().ok();
-        let parsed = body.and_then(|body| read_back(body).ok());
-        Ok(parsed.ok_or_else(|| damaged(run.as_str(), "its frozen state")))
-    })?
+        Ok(body.and_then(|body| read_back(body).ok()))
+    });
+    found.optional()?.flatten().ok_or_else(|| damaged(run.as_str(), "its frozen state"))
 }
 
 pub(super) fn list(connection: &Connection) -> Result<Vec<RunRow>, JournalError> {
