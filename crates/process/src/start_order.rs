@@ -5,7 +5,7 @@
 use super::Unreached;
 use super::sandbox::Isolation;
 use rustix::fd::BorrowedFd;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// A process to start.
@@ -16,8 +16,8 @@ pub(crate) struct StartOrder<'a> {
     pub(crate) env: &'a [(&'a str, &'a str)],
     /// The namespaces and restrictions of the process.
     pub(crate) isolation: Isolation,
-    /// The mount plan of the process.
-    pub(crate) mounts: &'a [OsString],
+    /// The mount plan of the process, and a last text of it.
+    pub(crate) mounts: (&'a [OsString], Option<&'a OsStr>),
     pub(crate) stdin: Option<BorrowedFd<'a>>,
     pub(crate) stdout: BorrowedFd<'a>,
     pub(crate) stderr: BorrowedFd<'a>,

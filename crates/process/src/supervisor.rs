@@ -352,7 +352,9 @@ impl Supervisor {
     ) -> io::Result<MainProcess> {
         let confinement = self.confinement.as_deref();
         let available = self.pool.available();
-        let has_overlays = available.is_ok_and(|available| available.has(Isolation::OVERLAYS))
+        let overlays = [Isolation::MOUNTS, Isolation::OVERLAYS];
+        let has_overlays = available
+            .is_ok_and(|found| overlays.into_iter().all(|one| found.has(one)))
             && !KernelSandbox::restricts_sockets();
         let rules = confinement.map(|own| self.rules.rules(own, &self.base, scratch, has_overlays));
         let (rules, mounts) = rules.transpose()?.unzip();
@@ -368,17 +370,15 @@ impl Supervisor {
         }
         let rules = rules.map(Rules::into_fd).transpose()?;
         let mounts = mounts.filter(|_| isolation.has(Isolation::MOUNTS));
-        let mut mounts = mounts.unwrap_or_default();
-        if has_overlays && !mounts.is_empty() {
-            mounts.push(self.pool.mark());
-        }
+        let mounts = mounts.as_deref().unwrap_or_default();
+        let mark = (has_overlays && !mounts.is_empty()).then(|| self.pool.mark());
         let order = StartOrder {
             program: &program.path,
             cwd,
             argv: &spawn.argv,
             env,
             isolation,
-            mounts: &mounts,
+            mounts: (mounts, mark.as_deref()),
             stdin: ends.stdin.as_ref().map(AsFd::as_fd),
             stdout: ends.stdout.as_fd(),
             stderr: ends.stderr.as_fd(),

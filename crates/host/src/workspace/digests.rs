@@ -1,16 +1,13 @@
 //! Adds digests to a manifest, from the cache of contents where the stat data shows no change.
 
 use super::content::{MAX_HASHED, SMALL};
+use super::content_cache::is_recent;
 use super::path_guard::Workspace;
 use kb_base::value::Timestamp;
-use kb_core::evidence::{FileKind, FileState, Manifest};
+use kb_core::evidence::{FileKind, Manifest};
 
 /// Maximum number of larger, just written files that are hashed in one scan.
 const MAX_RACY: usize = 256;
-/// Time in which a file can change again without a new timestamp: longer than a clock tick.
-const TICK_NS: i64 = 50_000_000;
-/// The same for file systems that store whole seconds.
-const COARSE_TICK_NS: i64 = 2_000_000_000;
 
 impl Workspace {
     /// Adds digests to a manifest, from the cache or by reading small files. Returns the files that
@@ -53,11 +50,36 @@ impl Workspace {
     }
 }
 
-/// Whether the timestamps of a file are so recent that another write could leave them unchanged.
-fn is_recent(state: &FileState, now: Timestamp) -> bool {
-    const SECOND: i64 = 1_000_000_000;
-    let newest = state.ctime_ns.max(state.mtime_ns);
-    let coarse = state.ctime_ns % SECOND == 0 && state.mtime_ns % SECOND == 0;
-    let tick = if coarse { COARSE_TICK_NS } else { TICK_NS };
-    newest > now.0.saturating_mul(1_000_000) - tick
+#[cfg(test)]
+mod tests {
+    use crate::workspace::{ProtectedWatch, Workspace};
+    use std::fs::{self, File, FileTimes};
+    use std::time::Duration;
+
+    /// The digest of a protected file is read once, and again after a change that sets its times back.
+    #[test]
+    fn a_protected_file_whose_times_were_set_back_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".kb/kb.config.yml");
+        fs::create_dir(dir.path().join(".kb")).unwrap();
+        fs::write(&file, "one").unwrap();
+        let workspace = Workspace::open(dir.path(), &[], &[]).unwrap();
+        let is_known = || {
+            let path = ".kb/kb.config.yml";
+            let state = workspace.symlink_stat(path).unwrap().unwrap();
+            workspace.content_cache().protected(path, &state).is_some()
+        };
+        let unchanged = || ProtectedWatch::begin(&workspace, false).end().is_empty();
+        assert!(unchanged());
+        assert!(!is_known(), "it was just written");
+        std::thread::sleep(Duration::from_millis(2_100));
+        assert!(unchanged());
+        assert!(is_known());
+        let times = fs::metadata(&file).unwrap();
+        let watch = ProtectedWatch::begin(&workspace, false);
+        fs::write(&file, "two").unwrap();
+        let times = FileTimes::new().set_modified(times.modified().unwrap());
+        File::options().write(true).open(&file).unwrap().set_times(times).unwrap();
+        assert_eq!(watch.end().len(), 1);
+    }
 }

@@ -12,6 +12,7 @@ use super::state_before::StoredProtected;
 use super::watch_rules::{Place, WatchMode};
 use super::work_trees::{is_made_by_git, own_trees, work_tree_of};
 use kb_base::value::Digest;
+use kb_clock::file_time;
 use kb_core::evidence::{Change, FileKind, FileState, Manifest};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode};
@@ -22,8 +23,8 @@ use std::io::Error;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The protected paths before a process, by content. Ignored files and `.git` are included, and a
-/// file whose timestamps were reset is detected by its digest. Repositories and settings are
+/// The protected paths before a process, by content. Ignored files and `.git` are included. A file is read again unless the
+/// kernel says that it did not change (the time of the change of its stat data, which nothing sets). Repositories and settings are
 /// searched in the whole workspace.
 ///
 /// The state directory of `kb` is left out, because `kb` itself writes it.
@@ -302,8 +303,13 @@ impl Survey<'_> {
             (FileKind::Directory, _) => {
                 self.manifest.files.insert(at.written, state);
             }
-            (kind, _) => {
-                state.sha256 = digest(folder, name, kind, state.size);
+            _ => {
+                let (known, now) = (self.workspace.content_cache(), file_time());
+                state.sha256 = known.protected(&at.written, &state);
+                if state.sha256.is_none() {
+                    state.sha256 = digest(folder, name, state.kind, state.size);
+                    known.keep_protected(&at.written, &state, now);
+                }
                 self.manifest.files.insert(at.written, state);
             }
         }

@@ -4,7 +4,7 @@ use crate::result::Unreached;
 use crate::sandbox::Isolation;
 use crate::start_order::StartOrder;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, OsStr, OsString, c_char};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -114,7 +114,7 @@ impl StartOrder<'_> {
     /// The message, and for a long order the memory file with its strings.
     pub(super) fn encode(&self) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
         let mut message = vec![START, 0, self.isolation.bits()];
-        for count in [self.argv.len(), self.env.len(), self.mounts.len()] {
+        for count in [self.argv.len(), self.env.len(), self.mount_texts().count()] {
             let count = u32::try_from(count).map_err(|_| too_long())?;
             message.extend(count.to_le_bytes());
         }
@@ -147,7 +147,11 @@ impl StartOrder<'_> {
         self.argv.iter().try_for_each(|word| put(&[word.as_bytes()]))?;
         let mut env = self.env.iter();
         env.try_for_each(|(name, value)| put(&[name.as_bytes(), b"=", value.as_bytes()]))?;
-        self.mounts.iter().try_for_each(|text| put(&[text.as_bytes()]))
+        self.mount_texts().try_for_each(|text| put(&[text.as_bytes()]))
+    }
+
+    fn mount_texts(&self) -> impl Iterator<Item = &OsStr> {
+        self.mounts.0.iter().map(OsString::as_os_str).chain(self.mounts.1)
     }
 
     /// The descriptors that the message carries, in the order that [`Order::decode`] expects.

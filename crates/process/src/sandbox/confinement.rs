@@ -3,7 +3,7 @@
 use super::isolation::{Isolation, Network};
 use super::mount_plan::{MountPlan, expanded_root};
 use super::paths;
-use super::real_paths::RealPaths;
+use super::real_paths::{RealPaths, outermost};
 use super::rules::{Access, Rules};
 use crate::BaseEnvironment;
 use std::ffi::OsString;
@@ -129,6 +129,11 @@ impl Confinement {
         plan
     }
 
+    /// The paths that it protects and hides.
+    pub(super) fn closed(&self) -> [Vec<PathBuf>; 2] {
+        [self.read_only.clone(), self.hidden.clone()]
+    }
+
     /// The mount plan: the texts that a namespace worker carries out.
     pub(super) fn mounts(&self, mut granted: MountPlan) -> Vec<OsString> {
         granted.protect(&self.read_only);
@@ -154,12 +159,13 @@ impl Confinement {
         self.unwritten.iter().any(|folder| real.starts_with(folder))
     }
 
-    /// The rules. Paths that do not exist are skipped.
+    /// The rules. Paths that do not exist are skipped, and so are those that a folder with the same access contains, and
+    /// those of which a process sees an overlay: the kernel merges the rules for each process.
     pub(super) fn rules(
         &self,
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,
-        host: &mut RealPaths,
+        plan: &mut MountPlan,
     ) -> io::Result<Rules> {
         let mut write = self.writable(base);
         write.extend(scratch.iter().flat_map(|one| [one.temporary.clone(), one.caches.clone()]));
@@ -172,12 +178,14 @@ impl Confinement {
         let mut rules = Rules::new()?;
         for (access, paths) in all {
             // In the new root, nothing lies below the `/` of this process.
-            for path in paths.iter().flat_map(|path| expanded_root(path)) {
-                if let Some((real, _)) = host.resolve(&path) {
-                    rules = rules.allow(access, &real)?;
-                }
+            let paths = paths.iter().flat_map(|path| expanded_root(path));
+            let real: Vec<PathBuf> = paths.filter_map(|path| plan.real(&path)).collect();
+            let is_named = |path: &PathBuf| access != Access::Read || !plan.is_overlay(path);
+            for path in outermost(real.into_iter().filter(is_named)) {
+                rules = rules.allow(access, &path)?;
             }
         }
+        plan.forget_host();
         Ok(rules)
     }
 

@@ -13,6 +13,8 @@ pub(super) mod caches;
 #[cfg(target_os = "linux")]
 mod capabilities;
 mod confinement;
+#[cfg(target_os = "linux")]
+mod denied_calls;
 mod isolation;
 mod kernel;
 mod mount_plan;

@@ -4,7 +4,7 @@
 //!
 //! `kb` builds the plan; the namespace worker carries it out (`namespace/new_root.rs`).
 
-use super::real_paths::{Entry, RealPaths};
+use super::real_paths::{Entry, RealPaths, outermost};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -117,14 +117,25 @@ impl MountPlan {
         }
     }
 
-    /// Permits to read what overlays mount: rules that were made before do not name it.
+    /// Permits to read what overlays mount: the rules do not name it.
     pub(super) fn allow(&mut self, paths: &[PathBuf]) {
-        for path in paths {
-            let Some((real, _)) = self.host.resolve(path) else { continue };
-            if self.nearest(&real).is_some_and(|(_, mounted)| mounted == Mounted::Overlay) {
-                self.step(kind::ALLOW, &real);
-            }
-        }
+        let real: Vec<PathBuf> = paths.iter().filter_map(|path| self.real(path)).collect();
+        let seen: Vec<PathBuf> = real.into_iter().filter(|path| self.is_overlay(path)).collect();
+        outermost(seen).iter().for_each(|path| self.step(kind::ALLOW, path));
+    }
+
+    /// The real path of a path of the host that no process in the sandbox could have made.
+    pub(super) fn real(&mut self, path: &Path) -> Option<PathBuf> {
+        self.host.resolve(path).map(|(real, _)| real)
+    }
+
+    /// Whether a real path is seen through an overlay.
+    pub(super) fn is_overlay(&self, real: &Path) -> bool {
+        self.nearest(real).is_some_and(|(_, mounted)| mounted == Mounted::Overlay)
+    }
+
+    /// Forgets what was looked up on the host.
+    pub(super) fn forget_host(&mut self) {
         self.host.forget();
     }
 

@@ -1,6 +1,6 @@
 //! The real paths of what the sandbox permits.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
@@ -112,6 +112,13 @@ impl RealPaths {
     pub(super) fn forget(&mut self) {
         self.seen = HashMap::new();
     }
+}
+
+/// The paths that no other one of them contains.
+pub(super) fn outermost(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let all: BTreeSet<PathBuf> = paths.into_iter().collect();
+    let is_outermost = |path: &&PathBuf| !path.ancestors().skip(1).any(|above| all.contains(above));
+    all.iter().filter(is_outermost).cloned().collect()
 }
 
 /// The components of a path, without `/` and `.`.

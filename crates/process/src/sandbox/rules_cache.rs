@@ -31,9 +31,20 @@ pub(crate) struct RulesCache(Mutex<Known>);
 struct Known {
     /// The paths that every confinement permits, and when they were looked up.
     always: Option<(Instant, Arc<Always>)>,
-    kept: VecDeque<(Key, Rules, MountPlan, usize)>,
+    kept: VecDeque<Kept>,
     /// How many rulesets were asked for.
     made: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    key: Key,
+    rules: Rules,
+    /// The mounts, without what is protected or hidden in them.
+    granted: MountPlan,
+    /// The protected and the hidden paths of the last confinement, and the texts of its mounts.
+    last: Option<([Vec<PathBuf>; 2], Arc<[OsString]>)>,
+    uses: usize,
 }
 
 /// Device and inode of a path that exists.
@@ -86,7 +97,7 @@ impl RulesCache {
         base: &BaseEnvironment,
         scratch: Option<&Scratch>,
         has_overlays: bool,
-    ) -> io::Result<(Rules, Vec<OsString>)> {
+    ) -> io::Result<(Rules, Arc<[OsString]>)> {
         let paths = confinement.paths();
         let found = paths.iter().flatten().map(|path| identity(path)).collect();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,21 +107,37 @@ impl RulesCache {
         let scratch_path = scratch.map(|own| own.temporary.clone());
         let key = Key { paths, found, always, scratch: scratch_path };
         let kept = &mut known.kept;
-        kept.retain(|(.., uses)| *uses < USES);
-        if let Some((_, rules, granted, uses)) = kept.iter_mut().find(|(known, ..)| *known == key) {
-            *uses += 1;
-            return Ok((rules.try_clone()?, confinement.mounts(granted.clone())));
+        kept.retain(|one| one.uses < USES);
+        if let Some(one) = kept.iter_mut().find(|one| one.key == key) {
+            one.uses += 1;
+            return Ok((one.rules.try_clone()?, one.texts(confinement)));
         }
-        let mut host = confinement.real_paths(base);
-        let rules = confinement.rules(base, scratch, &mut host)?;
+        let host = confinement.real_paths(base);
         let mut granted = confinement.granted_mounts(base, scratch, (host, has_overlays));
         granted.number_rules(number);
-        let answer = (rules.try_clone()?, confinement.mounts(granted.clone()));
+        let rules = confinement.rules(base, scratch, &mut granted)?;
+        let mut one = Kept { key, rules, granted, last: None, uses: 1 };
+        let answer = (one.rules.try_clone()?, one.texts(confinement));
         if kept.len() == KEPT {
             kept.pop_front();
         }
-        kept.push_back((key, rules, granted, 1));
+        kept.push_back(one);
         Ok(answer)
+    }
+}
+
+impl Kept {
+    /// The texts of the mounts. Consecutive commands usually protect and hide the same paths.
+    fn texts(&mut self, confinement: &Confinement) -> Arc<[OsString]> {
+        let closed = confinement.closed();
+        match &self.last {
+            Some((known, texts)) if *known == closed => texts.clone(),
+            _ => {
+                let texts: Arc<[OsString]> = confinement.mounts(self.granted.clone()).into();
+                self.last = Some((closed, texts.clone()));
+                texts
+            }
+        }
     }
 }
 
