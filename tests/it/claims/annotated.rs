@@ -66,6 +66,28 @@ async fn results_behind_commands_are_compared_with_the_exit_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_note_that_does_not_say_that_a_command_ran_is_doubt() {
+    let of = |command: &str| json!({"modified": ["src/a.rs"], "commands": [command]});
+    let open = [
+        "make deploy: left to CI",
+        "make deploy [not run]",
+        "make deploy（未执行）",
+        "make deploy — for CI",
+        "npm publish, later",
+        "cargo bench (skipped)",
+        "make deploy?",
+        "(CI) make deploy",
+        "later: make deploy",
+        "make deploy ✗",
+        "~~make deploy~~",
+    ];
+    let said = ["make deploy", "make deploy: done", "make deploy ✅", "make deploy [exit 0]"];
+    let open = open.iter().map(|command| (of(command), Inconclusive));
+    let said = said.iter().map(|command| (of(command), Failed));
+    check(|| vec![Edit("src/a.rs", "{}", "{ b(); }")], open.chain(said).collect()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn digests_of_texts_and_temporary_files_are_those_of_the_record() {
     let entry = |digest: Digest| {
         let claim = json!({"kind": "code-inserted", "path": "n/x.rs", "afterSnippet": "    1\n", "contentHash": digest.to_string()});

@@ -1,5 +1,6 @@
 //! The result that a claim about a command says: by a key, or by a note behind the command.
 
+use super::command_note::bracket_behind;
 use super::keys::field;
 use kb_base::value::Json;
 
@@ -31,7 +32,7 @@ pub(super) fn annotated(text: &str) -> (&str, ClaimedResult) {
         (command, code.parse().ok().map(ClaimedResult::of_code))
     });
     let arrows = ["→", "->", "=>"].iter().filter_map(|arrow| text.rsplit_once(arrow));
-    let brackets = text.trim().strip_suffix(')').and_then(|text| text.rsplit_once('('));
+    let brackets = bracket_behind(text);
     let colon = text.rsplit_once("`:").into_iter();
     let notes = arrows
         .chain(brackets)

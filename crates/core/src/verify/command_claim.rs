@@ -1,7 +1,8 @@
 //! Claims that a command ran: what an output states, and whether a recorded process proves it.
 
-use super::claim_entry::{denies, is_denied, says_failure, tells_failure};
+use super::claim_entry::{is_denied, says_failure, tells_failure};
 use super::claimed_result::{ClaimedResult, annotated};
+use super::command_note;
 use super::command_text::{has_program, is_question, plain};
 use super::finding::Finding;
 use super::keys::{entries, field, is_key, sources};
@@ -113,9 +114,7 @@ impl CommandClaim {
             quoted('\'').or(quoted('"')).filter(|text| !text.contains(['\'', '"'])).unwrap_or(text);
         let text = text.strip_prefix("$ ").unwrap_or(text);
         let script = Script::of_text(text);
-        let notes = [": ", " - ", " – ", " — ", "→", "->", "("];
-        let note = notes.iter().filter_map(|mark| text.split_once(mark)).map(|(_, note)| note);
-        let denied = note.into_iter().any(denies);
+        let denied = command_note::is_denied(text);
         let comment = text.split_once(" #").map(|(_, comment)| comment);
         let tells_failure = comment.is_some_and(says_failure);
         let text = text.to_owned();

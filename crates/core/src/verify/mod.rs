@@ -31,6 +31,7 @@ mod claim_kind;
 mod claimed_digest;
 mod claimed_result;
 mod command_claim;
+mod command_note;
 mod command_text;
 mod commands_before;
 mod committed;

@@ -2,6 +2,7 @@
 
 use super::call_claim::names_tool;
 use super::command_claim::CommandClaim;
+use super::command_note::leaves_open;
 use super::command_text::{has_in_order, is_question, plain};
 use super::finding::Finding;
 use super::named_commands::{definition_file, is_definition_file, is_in_file, word_pattern};
@@ -149,8 +150,10 @@ impl CommandClaim {
                 run.call.id
             ));
         }
-        let has_note = self.text.ends_with(')') && self.text.contains(" (");
-        if means(&first, Meaning::Nothing) || means(&first, Meaning::Success) || has_note {
+        if leaves_open(&self.text) {
+            return Finding::failed(reason).doubted_as("did not run");
+        }
+        if means(&first, Meaning::Nothing) || means(&first, Meaning::Success) {
             return Finding::inconclusive(format!("{reason}; `{name}` may be no command"));
         }
         unseen_work::unrecorded(reason, record.trace)

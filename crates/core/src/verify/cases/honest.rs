@@ -61,11 +61,7 @@ fn what_may_be_no_command_or_a_part_of_one_is_doubted() {
         &step,
         &[
             (report(json!(["python3 -m unittest (2 passed)"])), Inconclusive, "it may mean call"),
-            (
-                report(json!(["git diff (not run: nothing to show)"])),
-                Inconclusive,
-                "may be no command",
-            ),
+            (report(json!(["git diff (not run: nothing to show)"])), Inconclusive, "did not run"),
             (report(json!(["python3", "-m", "unittest"])), Inconclusive, "it may mean call"),
             (report(json!(["edit"])), Inconclusive, "names a tool"),
             (report(json!(["npm run build"])), Failed, "no recorded call ran it"),
