@@ -24,6 +24,7 @@ mod named;
 #[path = "claims/other_words.rs"]
 mod other_words;
 #[path = "claims/sourced.rs"]
+mod shares;
 mod sourced;
 #[path = "claims/suite/mod.rs"]
 mod suite;

@@ -380,7 +380,8 @@ impl Executed<'_> {
         let edits = LaterEdits::of_gate(gate, observations);
         let (finding, evidence) = claim.check(runs, known, &edits);
         let repeat = || rerun.as_ref()?.finding(observations, claim.counts);
-        let is_open = finding.verdict == Verdict::Inconclusive && claim.passed;
+        // That the others did not pass is said as well.
+        let is_open = finding.verdict == Verdict::Inconclusive && claim.passed && !claim.rest;
         let repeated = is_open.then(repeat).flatten();
         // A repeated run refutes only what was understood.
         let repeated =

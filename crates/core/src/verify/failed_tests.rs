@@ -5,6 +5,7 @@ use super::later_edits::LaterEdits;
 use super::recorded_runs::CommandResult;
 use super::test_claim::TestClaim;
 use super::test_doubt::TestRun;
+use crate::evidence::TestCounts;
 
 impl TestClaim {
     /// `testResult: failed` needs a recorded run that failed, with the claimed numbers if it printed some.
@@ -56,6 +57,16 @@ impl TestClaim {
         }
         let succeeded = tests.iter().rfind(|test| test.result == CommandResult::Succeeded);
         match succeeded {
+            // What did not pass was left out: `5/7` beside 5 passed and 2 skipped.
+            Some(test)
+                if self.rest && test.run.tests.is_some_and(|run| self.is_without_failure(run)) =>
+            {
+                Finding::inconclusive(format!(
+                    "not all tests are claimed to have passed, and `{}` left some out (call `{}`)",
+                    test.name(),
+                    test.run.call.id
+                ))
+            }
             Some(test) => Finding::failed(format!(
                 "tests are claimed to have failed, but `{}` exited with code 0 (call `{}`)",
                 test.name(),
@@ -65,5 +76,11 @@ impl TestClaim {
                 "tests are claimed to have failed, but the exit code of no test run is known",
             ),
         }
+    }
+
+    /// Whether a run has the claimed number of passed tests, and left out as many as did not pass.
+    fn is_without_failure(self, counts: TestCounts) -> bool {
+        let failed = |own| self.can_have_failed(own, counts);
+        self.counts.0 == Some(counts.passed) && self.counts.1.is_none_or(failed)
     }
 }

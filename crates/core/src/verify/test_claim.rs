@@ -52,12 +52,12 @@ fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim
     // Claims of the same result are one if the numbers of at most one of them are stated.
     let counted = |claims: &[TestClaim], passed: bool| {
         let is_own = |claim: &&TestClaim| claim.passed == passed && !claim.rest;
-        claims.iter().filter(is_own).any(|claim| claim.counts != (None, None))
+        claims.iter().filter(is_own).any(|claim| claim.has_numbers())
     };
     let has_counts = [counted(&claims, false), counted(&claims, true)];
     claims.retain(|claim| {
-        let counts = claim.counts != (None, None);
-        claim.integration || claim.all || counts || !has_counts[usize::from(claim.passed)]
+        let numbers = claim.has_numbers();
+        claim.integration || claim.all || numbers || !has_counts[usize::from(claim.passed)]
     });
     let keyed: Vec<TestClaim> = claims.iter().copied().filter(|claim| !claim.in_prose).collect();
     let is_said = |claim: &TestClaim| {
@@ -67,7 +67,7 @@ fn joined(output: &Json, said: impl Iterator<Item = TestClaim>) -> Vec<TestClaim
     };
     claims.retain(|claim| !claim.in_prose || !is_said(claim));
     claims.dedup_by(|claim, own| {
-        let key = |claim: &TestClaim| (claim.passed, claim.counts, claim.integration);
+        let key = |claim: &TestClaim| (claim.passed, claim.counts, claim.share, claim.integration);
         key(claim) == key(own) && claim.adds_nothing_to(*own)
     });
     claims
@@ -175,7 +175,7 @@ fn named_result(value: &Json) -> Option<TestClaim> {
     let is_one = name.contains('_') && has(&words, NUMBERS);
     let claim = (is_about_tests(&words) && !is_one).then(|| TestClaim::of(value)).flatten();
     let integration = has(&words, &["integration"]);
-    claim.map(|claim| TestClaim { counts: (None, None), integration, ..claim })
+    claim.map(|claim| TestClaim { counts: (None, None), share: None, integration, ..claim })
 }
 
 /// All texts of a value.

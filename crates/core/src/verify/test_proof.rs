@@ -162,14 +162,15 @@ impl TestClaim {
             let counts = test.run.tests;
             // The number of failed tests is not said, or it is the rest of all.
             let only_passed = |counts: TestCounts| {
-                let rest = self.rest.then_some(counts.failed);
-                self.counts == (Some(counts.passed), rest)
+                let passed = self.counts.0.is_some() || self.rest && self.share.is_some();
+                let rest = self.counts.1.is_none_or(|_| self.rest);
+                passed && rest && !self.counts_differ(counts)
             };
             if let Some(counts) = counts.filter(|counts| counts.failed > 0 && only_passed(*counts))
             {
                 return doubt.unwrap_or_else(|| {
                     Finding::inconclusive(format!(
-                        "{} tests are claimed to have passed, and `{name}` (call `{call}`) reports {} failed too",
+                        "{} of the tests are claimed to have passed, and `{name}` (call `{call}`) reports {} failed too",
                         counts.passed, counts.failed
                     ))
                 });
@@ -275,7 +276,7 @@ impl TestClaim {
 
     /// The doubt about claimed numbers beside a run that printed none.
     fn uncounted(self, test: &TestRun<'_>) -> Option<Finding> {
-        (self.counts != (None, None) && test.run.tests.is_none()).then(|| {
+        (self.has_numbers() && test.run.tests.is_none()).then(|| {
             Finding::inconclusive(format!(
                 "`{}` exited with code 0 (call `{}`), and its output reports no number of tests in a known form",
                 test.name(),
@@ -306,14 +307,17 @@ impl TestClaim {
     /// Whether the claimed numbers differ from those of a run.
     pub(super) fn counts_differ(self, counts: TestCounts) -> bool {
         let differs = |claimed: Option<u64>, actual: u64| claimed.is_some_and(|c| c != actual);
-        differs(self.counts.0, counts.passed) || differs(self.counts.1, counts.failed)
+        differs(self.counts.0, counts.passed)
+            || differs(self.counts.1, counts.failed)
+            || self.share_differs(counts)
     }
 
     /// Whether the claimed numbers can be those of a part of a run, or of the tests in the packages that it counts.
     fn may_be_part_of(self, counts: TestCounts) -> bool {
         let fits = |claimed| counts.may_be(claimed) || self.part && claimed < counts.passed;
-        let failed = [counts.failed, counts.failed.saturating_add(counts.skipped)];
-        self.counts.0.is_none_or(fits) && self.counts.1.is_none_or(|own| failed.contains(&own))
+        self.counts.0.is_none_or(fits)
+            && self.counts.1.is_none_or(|own| self.can_have_failed(own, counts))
+            && (self.part || !self.share_differs(counts))
     }
 
     /// Whether the claimed number of passed tests is the sum of the last runs of different scripts.

@@ -7,7 +7,9 @@
 mod act;
 mod quantities;
 mod result;
+mod roles;
 mod sentence;
+mod share;
 mod tests;
 mod tokens;
 mod words;
@@ -15,8 +17,9 @@ mod words;
 pub(super) use act::Act;
 pub(super) use quantities::LineChange;
 pub(super) use result::TestClaim;
+pub(super) use roles::is_runner;
 pub(super) use sentence::{Sentence, is_path, is_quoted_path, paths};
-pub(super) use tests::{is_runner, of_text, tests_of};
+pub(super) use tests::{of_text, tests_of};
 pub(super) use tokens::{Token, is_function_word, tokens};
 pub(super) use words::{Meaning, means, number};
 

@@ -5,7 +5,9 @@
 
 use super::act::Act;
 use super::result::TestClaim;
+use super::roles::{is_all, is_failure_word, is_filler, is_of, is_result, is_run, is_runner};
 use super::sentence::Sentence;
+use super::share::Share;
 use super::tokens::{Token, is_function_word, tokens};
 use super::words::{Meaning, means, number};
 
@@ -26,6 +28,7 @@ pub(in crate::verify) fn of_text(text: &str) -> Option<TestClaim> {
     }) || starts(Meaning::Unreal) && not_run;
     let is_red = first == Some("red");
     let failed = said.fails() || starts(Meaning::Unreal) || is_red;
+    let rest = said.is_rest();
     let passed = said.success || said.passed.is_some() || said.none_failed || first == Some("true");
     let understood = said.understood && (!said.denied || starts(Meaning::Unreal))
         || is_red
@@ -33,7 +36,17 @@ pub(in crate::verify) fn of_text(text: &str) -> Option<TestClaim> {
     let counts = said.counts();
     let all = said.words.iter().any(|word| is_all(word));
     let complete = said.is_complete();
-    let claim = TestClaim { counts, understood, all, complete, ..TestClaim::of_result(!failed) };
+    let all = all || said.share.is_some_and(Share::is_all);
+    let share = said.share;
+    let claim = TestClaim {
+        counts,
+        share,
+        rest,
+        understood,
+        all,
+        complete,
+        ..TestClaim::of_result(!failed)
+    };
     (!is_skipped && (failed || passed)).then_some(claim)
 }
 
@@ -61,10 +74,13 @@ impl Sentence {
             || said.words.windows(2).any(is_other);
         let states = has(Meaning::Tests) && passed && definite && !denied;
         let (counts, understood) = (said.counts(), said.understood);
-        let all = said.words.iter().any(|word| is_all(word));
+        let all =
+            said.words.iter().any(|word| is_all(word)) || said.share.is_some_and(Share::is_all);
         let never = said.none_failed && !said.success && said.passed.is_none();
         let claim = TestClaim {
             counts,
+            share: said.share,
+            rest: said.is_rest(),
             understood,
             all,
             never,
@@ -97,8 +113,11 @@ impl Sentence {
         let said = Outcome::of(&parts);
         let is_about = said.tests && said.understood && !said.denied;
         let failed = is_about && said.fails();
-        let failure =
-            failed.then(|| TestClaim { counts: said.counts(), ..TestClaim::of_result(false) });
+        let failure = failed.then(|| TestClaim {
+            counts: said.counts(),
+            share: said.share,
+            ..TestClaim::of_result(false)
+        });
         let passed = self.tests().filter(|claim| claim.understood);
         failure.or(passed)
     }
@@ -118,6 +137,8 @@ struct Outcome<'t> {
     passed: Option<u64>,
     failed: Option<u64>,
     total: Option<u64>,
+    /// The share of the tests that passed.
+    share: Option<Share>,
     skipped: bool,
     success: bool,
     failure: bool,
@@ -140,6 +161,7 @@ impl<'t> Outcome<'t> {
         }
         said.settled = vec![false; said.words.len()];
         (0..said.words.len()).for_each(|at| said.number(at));
+        (0..said.words.len()).for_each(|at| said.share_of(at));
         (0..said.words.len()).for_each(|at| said.denied_failure(at));
         if said.failed == Some(0) {
             said.settle_failures();
@@ -167,6 +189,13 @@ impl<'t> Outcome<'t> {
             (None, None, Some(total)) if !self.failure => (Some(total), None),
             (passed, failed, _) => (passed, failed),
         }
+    }
+
+    /// Whether the tests that did not pass are the rest of all, and no word says that they failed: `5/7`, `83 % passed`.
+    fn is_rest(&self) -> bool {
+        let is_share = self.share.is_some_and(|share| !share.is_all());
+        let is_derived = self.failed.is_none() && self.passed.is_some() && self.passed < self.total;
+        !self.failure && (is_share || is_derived)
     }
 
     fn is_complete(&self) -> bool {
@@ -230,6 +259,29 @@ impl<'t> Outcome<'t> {
         self.settled[at] = true;
     }
 
+    /// The role of a percentage: of the tests that passed, or of those that failed.
+    fn share_of(&mut self, at: usize) {
+        let Some(share) = Share::of(self.at(at)) else { return };
+        let mut next = (at + 1..self.words.len()).map(|next| self.at(next));
+        let next =
+            next.find(|word| !is_filler(word) && !is_all(word)).filter(|word| is_result(word));
+        // `passed: 83 %`, `pass rate: 83 %`, `5/6 (83 %)`
+        let before =
+            (0..at).rev().take(2).map(|before| self.at(before)).find(|word| is_result(word));
+        let is_of_numbers = match self.counts() {
+            (Some(passed), Some(failed)) => share.fits(passed, passed.saturating_add(failed)),
+            _ => false,
+        };
+        let passed = match next.or(before) {
+            Some(word) if is_failure_word(word) => share.rest(),
+            Some(_) => share,
+            None if is_of_numbers => share,
+            None => return,
+        };
+        self.understood &= *self.share.get_or_insert(passed) == passed;
+        self.settled[at] = true;
+    }
+
     /// The number of all behind `1 of 3` and `1 out of 3`, with its place.
     fn share(&self, at: usize) -> Option<(u64, usize)> {
         let is_between = |word| word == "out" || means(word, Meaning::Tests);
@@ -283,38 +335,6 @@ impl<'t> Outcome<'t> {
     }
 }
 
-fn is_result(word: &str) -> bool {
-    means(word, Meaning::Success) || is_failure_word(word)
-}
-
-/// Whether a word is a failure of tests; skipped tests and warnings are none.
-fn is_failure_word(word: &str) -> bool {
-    let fails = means(word, Meaning::Failure) || means(word, Meaning::Act(Act::Failed));
-    fails && !word.starts_with("skip") && !word.starts_with("warn")
-}
-
-fn is_of(word: &str) -> bool {
-    ["of", "из", "von"].contains(&word)
-}
-
-fn is_filler(word: &str) -> bool {
-    is_function_word(word) || means(word, Meaning::Tests)
-}
-
-fn is_all(word: &str) -> bool {
-    ["all", "every", "total", "все", "всего", "alle", "insgesamt"].contains(&word)
-}
-
-fn is_run(word: &str) -> bool {
-    means(word, Meaning::Act(Act::Ran)) || ["run", "runs", "running"].contains(&word)
-}
-
-/// Whether a word names a program that runs tests, in a sentence without backticks.
-pub(in crate::verify) fn is_runner(word: &str) -> bool {
-    const RUNNERS: &str = "npm pnpm yarn bun deno cargo pytest unittest jest vitest mocha make just go node python python3 tox";
-    RUNNERS.split_whitespace().any(|known| known == word)
-}
-
 #[cfg(test)]
 mod cases {
     use super::of_text;
@@ -341,6 +361,12 @@ mod cases {
             ("5 passed, 2 skipped", true, (some(5), none), false),
             ("5 passed on 3 platforms", true, (some(5), none), false),
             ("2 passed, 1 failed, 4 total", false, (some(2), some(1)), false),
+            ("83 % passed", true, (none, none), true),
+            ("83% of all tests pass", true, (none, none), true),
+            ("17 % of the tests failed", false, (none, none), true),
+            ("5/6 (83 %)", false, (some(5), some(1)), true),
+            ("5/6 (90 %)", false, (some(5), some(1)), false),
+            ("5 passed, 98 % covered", true, (some(5), none), false),
         ] {
             let found = of_text(text).unwrap();
             let found = (found.passed, found.counts, found.understood);

@@ -51,7 +51,13 @@ fn plain(text: &str, found: &mut Vec<Token>) {
         let part = if part.contains("/*") { part } else { part.trim_end_matches('*') };
         let end = ['.', '!', '…', '\'', '’', '-', '–', '—', '_', '<', '>'];
         let part = without_marks(part.trim_end_matches(end), |c| "'’-–—•·_<>".contains(c));
-        if is_path(part) {
+        if part == "%" {
+            if let Some(Token::Word(number)) = found.last_mut()
+                && number.ends_with(|c: char| c.is_ascii_digit())
+            {
+                number.push('%');
+            }
+        } else if is_path(part) {
             found.push(Token::Path(part.to_owned()));
         } else if let Some((of, all)) = share(part) {
             let words = [of, "of", all].map(|word| Token::Word(word.to_owned()));
@@ -96,7 +102,7 @@ mod tests {
                 "`sh a/t.sh` reads `docs/my notes.md`",
                 &["code sh a/t.sh", "reads", "path docs/my notes.md"],
             ),
-            ("Coverage 98 %, v1.3.0 → 2x 👍", &["coverage", "98", "v1.3.0", "2x", "👍"]),
+            ("Coverage 98 %, v1.3.0 → 2x 👍", &["coverage", "98%", "v1.3.0", "2x", "👍"]),
             (
                 "The page says: \"all green\" — «всё»",
                 &["the", "page", "says", "all", "green", "все"],
