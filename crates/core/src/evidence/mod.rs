@@ -45,5 +45,5 @@ pub use session::{
     ArtifactRef, FACTS, GAPS, HISTORY_TOKENS, SessionBrief, SessionLine, SessionState,
 };
 pub use test_counts::TestCounts;
-pub use verdict::{CheckDetail, Confidence, Verdict, Verification};
+pub use verdict::{CHANGES, CheckDetail, Confidence, Verdict, Verification, WORK_NOT_DONE};
 pub use verdict_counts::VerdictCounts;

@@ -69,6 +69,11 @@ pub struct Verification {
     pub basis: Option<Arc<Json>>,
 }
 
+/// The check whether a step that is there to change files changed some.
+pub const CHANGES: &str = "changes";
+/// The field of the evidence of that check which says that a specialist took refuted claims back.
+pub const WORK_NOT_DONE: &str = "workNotDone";
+
 /// The reason of a gate without any check.
 const NOTHING_TO_CHECK: &str = "the output claims nothing, and the step has no checks";
 
@@ -94,6 +99,14 @@ impl Verification {
     pub(crate) fn asks_for_follow_up(&self) -> bool {
         let gaps = self.assessment().and_then(|found| found[FOLLOW_UP].as_array());
         gaps.is_some_and(|gaps| !gaps.is_empty())
+    }
+
+    /// Why the work is not done although nothing refutes the output: after a refuted attempt the specialist takes its claims
+    /// back.
+    pub(crate) fn work_not_done(&self) -> Option<&str> {
+        let found = self.checks.iter().find(|check| check.check == CHANGES)?;
+        let is_not_done = found.evidence.as_ref().is_some_and(|seen| seen[WORK_NOT_DONE] == true);
+        found.reason.as_deref().filter(|_| is_not_done && self.verdict == Verdict::Inconclusive)
     }
 
     /// The verdict if something of the output was not checked: then a gate does not pass.

@@ -7,17 +7,26 @@ use super::normalized_path::{ends_in, normalized};
 use super::observation::Observations;
 use super::output_claims::OutputClaims;
 use super::recorded_changes::RecordedChanges;
+use super::reported_failures::reports_failure;
 use super::statement::{
     Act, Meaning, Sentence, Statement, Token, is_function_word, means, paths, says_change,
     says_no_change, summary, tokens,
 };
-use crate::evidence::{CheckDetail, Invocation};
+use crate::evidence::{CHANGES, CheckDetail, Invocation, WORK_NOT_DONE};
 use kb_base::value::Json;
 use kb_language::definition::ClaimPolicy;
 use serde_json::json;
 
 /// Maximum number of files in the evidence.
 const LISTED: usize = 20;
+/// Characters of the summary that a reason shows.
+const SHOWN: usize = 300;
+
+const NOTHING: &str = "it claims nothing and no change was recorded";
+/// Words before what says how something is: `is generated`, `a generated file`.
+const STATES: [&str; 9] = ["is", "are", "ist", "sind", "a", "an", "the", "ein", "eine"];
+/// The beginning of the reason of a step that fails because its specialist took its claims back.
+const NOT_DONE: &str = "the work is not done: ";
 
 /// What an output without claims about files proves where changes are expected, and whether the record
 /// agrees with `noChanges`. `None`: nothing is expected and nothing is said.
@@ -36,15 +45,23 @@ pub(super) fn expected_changes(
     let is_declared = gate.claims != ClaimPolicy::None && declares_no_changes(&gate.output);
     // A cache that ignores itself is no change of which a report tells.
     let first = changed.iter().find(|path| !is_declared || !changes.is_cache(path));
+    let mut is_not_done = false;
     let finding = match (first, is_declared) {
         (Some(path), true) => {
             let reason = format!("the output says `noChanges`, but the step changed `{path}`");
             Finding::failed(reason).under(gate.claims)
         }
-        _ if !gate.expect_changes && repeats_nothing(gate, claims) => Finding::failed(
-            "after an attempt that was refuted, the output names nothing that can be compared; name the files, \
-             commands or symbols that the answer is about",
-        ),
+        _ if !gate.expect_changes && repeats_nothing(gate, claims) => {
+            let reason =
+                "after an attempt that was refuted, the output names nothing that can be compared";
+            is_not_done = denies_work(&gate.output);
+            match is_not_done {
+                true => Finding::inconclusive(format!("{NOT_DONE}{reason}{}", own_words(gate))),
+                false => Finding::failed(format!(
+                    "{reason}; name the files, commands or symbols that the answer is about"
+                )),
+            }
+        }
         // A task without a file can ask for something else than a change of files.
         (None, false)
             if has_claims && claims.files.is_empty() && gate.asked.order(false).is_some() =>
@@ -59,12 +76,24 @@ pub(super) fn expected_changes(
         (None, _) => {
             let is_said =
                 !gate.changes_declared && !gate.after_refuted && says_no_change(&gate.output);
-            unchanged(gate, claims, is_declared || is_said, changes.gap(), observations)
+            is_not_done = takes_back(gate, claims, is_declared) && changes.gap().is_none();
+            match is_not_done {
+                true => Finding::inconclusive(format!(
+                    "{NOT_DONE}after an attempt that was refuted, {NOTHING}{}",
+                    own_words(gate)
+                )),
+                false => {
+                    unchanged(gate, claims, is_declared || is_said, changes.gap(), observations)
+                }
+            }
         }
     };
     let listed: Vec<&str> = changed.iter().take(LISTED).copied().collect();
-    let evidence = Some(json!({"changed": changed.len(), "files": listed}));
-    Some(finding.into_detail("changes".to_owned(), evidence))
+    let mut evidence = json!({"changed": changed.len(), "files": listed});
+    if is_not_done {
+        evidence[WORK_NOT_DONE] = json!(true);
+    }
+    Some(finding.into_detail(CHANGES.to_owned(), Some(evidence)))
 }
 
 /// The verdict over a step without claims and without changes. `is_declared`: its output says so.
@@ -75,19 +104,16 @@ fn unchanged(
     gap: Option<&str>,
     observations: &Observations,
 ) -> Finding {
-    let nothing = "it claims nothing and no change was recorded";
+    let nothing = NOTHING;
     if let Some(gap) = gap {
         return Finding::inconclusive(format!(
             "the step was expected to change files, but {nothing}; {gap}"
         ));
     }
     if is_declared && gate.after_refuted {
-        let reason =
-            "the output says `noChanges` after an attempt that was refuted, and no check decides";
-        return match gate.criteria.is_empty() {
-            true => Finding::failed(reason),
-            false => Finding::inconclusive(reason),
-        };
+        return Finding::inconclusive(
+            "the output says `noChanges` after an attempt that was refuted; the other checks decide",
+        );
     }
     if is_declared {
         return Finding::unchecked(
@@ -99,7 +125,9 @@ fn unchanged(
         Finding::failed(format!("{text}; name the changes, or submit `noChanges` with the reason"))
     };
     if gate.after_refuted {
-        return with_help(&format!("after an attempt that was refuted, {nothing}"));
+        return Finding::failed(format!(
+            "after an attempt that was refuted, {nothing}; name the changes, or say what could not be done and why"
+        ));
     }
     if gate.changes_declared {
         return with_help(&format!("the step was to change files, but {nothing}"));
@@ -112,13 +140,9 @@ fn unchanged(
     let order = gate.asked.order(may_be_other(gate));
     if let Some(order) = order {
         let asked = format!("the task asks for a change (`{order}`), but {nothing}");
-        let mut said = claims.statements.iter().filter(|said| !said.in_key);
-        let is_refuted = says_nothing(summary(&gate.output))
-            && said.clone().all(|said| says_nothing(&said.sentence.text))
-            || said.any(tells_of_work) && !denies_work(&gate.output);
         // `The code is right as it is` does not say that something was done.
         let help = "an answer that none is needed, or that none is possible, is `noChanges` with the reason";
-        return match is_refuted {
+        return match pretends_work(gate, claims) {
             true => with_help(&asked),
             false => Finding::inconclusive(format!("{asked}; {help}")),
         };
@@ -136,6 +160,31 @@ fn unchanged(
         ));
     }
     Finding::inconclusive(format!("the step was expected to change files, but {nothing}"))
+}
+
+/// Whether an attempt after a refuted one takes its claims back: it says something, and not that work was done.
+fn takes_back(gate: &Gate, claims: &OutputClaims, is_declared: bool) -> bool {
+    let is_open = match is_declared {
+        true => gate.criteria.is_empty(),
+        false => reports_failure(&gate.output) || !pretends_work(gate, claims),
+    };
+    gate.after_refuted && is_open
+}
+
+/// Whether the sentences of an output say nothing, or that work was done.
+fn pretends_work(gate: &Gate, claims: &OutputClaims) -> bool {
+    let mut said = claims.statements.iter().filter(|said| !said.in_key);
+    says_nothing(summary(&gate.output))
+        && said.clone().all(|said| says_nothing(&said.sentence.text))
+        || said.any(tells_of_work) && !denies_work(&gate.output)
+}
+
+/// The beginning of what the summary or `noChanges` says, for a reason.
+fn own_words(gate: &Gate) -> String {
+    let fields = sources(&gate.output).flatten().filter(|(key, _)| is_key(key, &["nochanges"]));
+    let declared = fields.filter_map(|(_, value)| value.as_str()).next();
+    let said: String = declared.unwrap_or(summary(&gate.output)).chars().take(SHOWN).collect();
+    if said.trim().is_empty() { String::new() } else { format!("; it says: {}", said.trim()) }
 }
 
 /// Whether an attempt after a refuted one has no claim and no name, so nothing in it is compared, and no check decides.
@@ -181,10 +230,12 @@ fn tells_of_work(said: &Statement) -> bool {
         Meaning::Act(Act::Renamed),
     ];
     let sentence = &said.sentence;
-    // `Correct as written` says how it is.
-    let words = sentence.words.iter().enumerate().filter(|(at, _)| {
+    // `Correct as written`, `is generated` and `a generated file` say how something is.
+    let words = sentence.words.iter().enumerate().filter(|(at, word)| {
         let before = at.checked_sub(1).map(|before| sentence.words[before].as_str());
-        !before.is_some_and(|word| ["as", "wie", "как"].contains(&word))
+        let is_made = means(word, Meaning::Act(Act::Created));
+        let is_state = |word: &str| is_made && STATES.contains(&word);
+        !before.is_some_and(|word| ["as", "wie", "как"].contains(&word) || is_state(word))
     });
     let is_work = |word: &str| WORK.iter().any(|meaning| means(word, *meaning));
     !sentence.has(Meaning::Unreal) && words.into_iter().any(|(_, word)| is_work(word))

@@ -53,7 +53,13 @@ fn advice_of(comment: &str) -> String {
 fn gate(verification: &Verification) -> String {
     let open = verification.checks.iter().filter(|check| check.verdict != Verdict::Passed);
     let lines: String = open.map(check).collect();
-    format!("\nVerification result: `{}`. Checks that did not pass:\n{lines}", verification.verdict)
+    // What a specialist cannot do, it may take back: the step then fails with its reason, and nothing is refuted.
+    let way_out = match verification.verdict {
+        Verdict::Failed => "If the work cannot be done, claim nothing and say why in `summary`.\n",
+        Verdict::Passed | Verdict::Unchecked | Verdict::Inconclusive => "",
+    };
+    let verdict = verification.verdict;
+    format!("\nVerification result: `{verdict}`. Checks that did not pass:\n{lines}{way_out}")
 }
 
 fn check(check: &CheckDetail) -> String {

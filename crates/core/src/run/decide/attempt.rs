@@ -111,6 +111,7 @@ impl Decider<'_> {
             return;
         }
         let verdict = verification.verdict;
+        let is_not_done = verification.work_not_done().is_some();
         self.emit(Event::Judged { instance: ix, attempt: attempt.1, verification });
         if verdict == Verdict::Inconclusive && self.stopping(ix) {
             return self.end(ix, StepStatus::Cancelled, None);
@@ -128,6 +129,9 @@ impl Decider<'_> {
         let is_accepted = undecided.is_none_or(|policy| policy == InconclusivePolicy::Warn);
         match verdict {
             Verdict::Failed if on_failed != Some(FailurePolicy::Warn) => {
+                self.recover(ix, OutcomeKind::GateFailed, None);
+            }
+            Verdict::Inconclusive if is_not_done && on_failed != Some(FailurePolicy::Warn) => {
                 self.recover(ix, OutcomeKind::GateFailed, None);
             }
             Verdict::Inconclusive if !is_accepted => {
@@ -208,7 +212,9 @@ impl Decider<'_> {
     pub(super) fn last_failure(&self, ix: InstanceIx) -> Failure {
         let instance = self.instance(ix);
         let judged = instance.verification().map(|found| found.verdict);
+        let is_not_done = instance.verification().is_some_and(|v| v.work_not_done().is_some());
         let outcome = match (judged, instance.outcome) {
+            _ if is_not_done => OutcomeKind::GateFailed,
             (Some(Verdict::Failed), _) => OutcomeKind::GateFailed,
             (Some(Verdict::Unchecked), _) => OutcomeKind::GateUnchecked,
             (Some(Verdict::Passed | Verdict::Inconclusive), _) => OutcomeKind::GateInconclusive,
@@ -225,7 +231,10 @@ impl Decider<'_> {
         };
         match outcome {
             OutcomeKind::GateFailed => {
-                Failure::new(Code::GATE_FAILED, format!("the gate failed: {}", reason()))
+                let not_done = instance.verification().and_then(|v| v.work_not_done());
+                let message = not_done.map(str::to_owned);
+                let message = message.unwrap_or_else(|| format!("the gate failed: {}", reason()));
+                Failure::new(Code::GATE_FAILED, message)
             }
             OutcomeKind::GateInconclusive => Failure::new(
                 Code::GATE_INCONCLUSIVE,

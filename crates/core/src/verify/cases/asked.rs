@@ -37,9 +37,14 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
         "Implement mul.",
     ] {
         check(&step(task), &[(nothing.clone(), Failed, asked)]);
-        for said in
-            ["Fixed the rounding.", "Task completed successfully.", "I resolved it.", "OK", "✅"]
-        {
+        for said in [
+            "Fixed the rounding.",
+            "The rounding is fixed.",
+            "Task completed successfully.",
+            "I resolved it.",
+            "OK",
+            "✅",
+        ] {
             check(&step(task), &[(json!({"summary": said}), Failed, asked)]);
         }
         // The report does not say that something was done.
@@ -57,6 +62,8 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
             "There is no such text, so there was nothing to replace.",
             "docs/a.md was correct before I started.",
             "I kept docs/a.md as is.",
+            "I decline: docs/a.md is generated.",
+            "I refuse to edit a generated file.",
             "False alarm.",
             "Not a bug.",
             "Менять ничего не пришлось.",
