@@ -47,6 +47,8 @@ fn a_named_file_that_is_nowhere_refutes_an_answer() {
         json!({"summary": "src/pricing/engine.py contains the prices."}),
         json!({"findings": [{"file": "src/engine.py", "line": 240, "text": "unused import"}]}),
         json!({"summary": "See src/pricing/engine.py:12 for the sum."}),
+        json!({"summary": "src/pricing/engine.py:12 does not check the price."}),
+        json!({"usages": ["src/pricing/engine.py"]}),
         json!({"findings": [{"file": "src/engine.py", "line": 240, "text": "no validation"}]}),
     ] {
         let (verdict, reason) = judged(ASK, "", &[read("src/shop.py")], &report);
@@ -108,7 +110,16 @@ fn what_can_be_elsewhere_is_doubt() {
         json!({"summary": "Цены считаются в src/pricing/engine.py."}),
         json!({"summary": "Die Preise berechnet src/pricing/engine.py."}),
         json!({"summary": "It is worth extracting the prices into src/pricing/engine.py."}),
+        // What was looked for, or would be there.
+        json!({"searched": ["src/pricing/engine.py"]}),
+        json!({"expected": "src/pricing/engine.py"}),
+        json!({"candidates": ["src/pricing/engine.py"]}),
+        json!({"proposal": {"path": "src/pricing/engine.py", "line": 1}}),
+        json!({"wouldBe": "src/pricing/engine.py:1"}),
+        json!({"summary": "Prices have no tests; src/pricing/engine.py:1 would be the place."}),
+        json!({"summary": "I searched for src/none.py and read what I found: nothing."}),
         // Denials of other languages are not known.
+        json!({"summary": "src/none.py がありません。"}),
         json!({"summary": "Le fichier src/none.py n'existe pas."}),
         json!({"summary": "Il n'y a pas de fichier src/none.py."}),
         json!({"summary": "Il file src/none.py manca."}),

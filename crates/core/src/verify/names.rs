@@ -1,9 +1,10 @@
 //! Files, packages and symbols that the answer of a specialist names which only reads: whether they are anywhere.
 
 use super::finding::Finding;
+use super::keys::is_neutral;
 use super::observation::{NamePlace, NamesSeen, Observation, ObservationQuery, Observations};
 use super::statement::{
-    Act, Meaning, Sentence, Statement, Token, is_function_word, number, tokens,
+    Act, Meaning, Sentence, Statement, Token, is_function_word, means, number, tokens,
 };
 
 /// Most names that are looked up, and the names that a reason shows.
@@ -131,18 +132,22 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
             (of_entry || has_line(&sentence.text, path)) && !sentence.has(Meaning::Absent)
         };
         let is_content = [Act::Contains, Act::Read].iter().any(|act| sentence.says(*act));
+        let is_content = is_content && !sentence.words.iter().any(|word| is_nothing(word));
+        // The words of an entry, without its path, can be in another script than its key.
+        let is_known = || sentence.words.iter().all(|word| is_known_script(word));
         let says = if sentence.has(Meaning::Unreal) || is_to_come(sentence) {
             Presence::ToCome
-        } else if !said.in_key && !is_readable(&sentence.text) {
+        } else if !said.in_key && !is_readable(&sentence.text) || !is_known() {
             Presence::Unclear
-        } else if said.in_key || is_content {
+        } else if said.in_key && says_there(sentence) || is_content {
             Presence::There
         } else {
             Presence::Mentioned
         };
+        let of_line = if is_wish(sentence) { Presence::Mentioned } else { Presence::There };
         let paths = sentence.located_paths().into_iter().filter(|path| is_relative(path));
         let paths = paths.filter_map(|name| {
-            let says = if shows_line(name) { Presence::There } else { says };
+            let says = if shows_line(name) { of_line } else { says };
             (shows_line(name) || !denies).then_some(Named { name, is_path: true, says })
         });
         found.extend(paths);
@@ -155,6 +160,35 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
         found.extend(names.map(|name| Named { name, is_path: false, says }));
     }
     found
+}
+
+/// Whether a key or a value of it says that something is or was there: what was found, or where it is. Another key can be
+/// about what was looked for (`searched`, `expected`), and is doubt at most.
+fn says_there(sentence: &Sentence) -> bool {
+    const THERE: &str = "path paths line lines location locations place places source sources found finding findings used usage \
+        usages defined definition definitions issue issues error errors bug bugs problem problems";
+    let is_place = |word: &str| {
+        let means_it = [Meaning::Files, Meaning::Part, Meaning::Symbol, Meaning::Tests];
+        let acts = [Act::Contains, Act::Read].map(Meaning::Act);
+        means_it.iter().chain(&acts).any(|meaning| means(word, *meaning))
+            || THERE.split_whitespace().any(|known| known == word)
+            || is_neutral(word)
+    };
+    sentence.words.iter().any(|word| is_place(word))
+}
+
+/// Whether a sentence is a plan, a wish or a condition, and no denial.
+fn is_wish(sentence: &Sentence) -> bool {
+    let denies = |word: &String| {
+        let known = means(word, Meaning::Denial) || means(word, Meaning::Nothing);
+        known || word.ends_with("n't") || ["cannot", "neither", "нет"].contains(&word.as_str())
+    };
+    let wishes = |word: &String| means(word, Meaning::Unreal) && !denies(word);
+    is_to_come(sentence) || sentence.words.iter().any(wishes)
+}
+
+fn is_nothing(word: &str) -> bool {
+    ["nothing", "nichts", "ничего"].contains(&word)
 }
 
 /// Whether an entry has the number of a line.
