@@ -77,7 +77,7 @@ jobs:
 ";
     runs(("env.yml", text), "env", 1, &[]);
     let text = "name: dag
-preconditions: [{condition: '`date +%u`', expected: '1'}]
+preconditions: [{condition: $UNKNOWN, expected: '1'}]
 steps:
   - {name: a, command: touch before}
 handlerOn:

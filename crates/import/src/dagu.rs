@@ -1,39 +1,38 @@
 //! Dagu workflows.
 
-use super::dagu_call::{Call, outputs, parallel};
-use super::dagu_command::Command;
-use super::dagu_condition::condition;
+use super::dagu_call::Call;
+use super::dagu_condition::{self, Checks, checks};
+use super::dagu_continue::ContinueOn;
 use super::dagu_documents::Documents;
+use super::dagu_environment::{of_workflow, template_text};
+use super::dagu_order::{Before, Order, named, order};
+use super::dagu_outputs::readable;
 use super::dagu_params::{add, declare};
-use super::dagu_references::{Readable, resolved};
-use super::draft::{Draft, literal, reference, step_id};
-use super::fields::{Fields, flag, words};
+use super::dagu_script::{Surroundings, path};
+use super::dagu_step::{Known, step};
+use super::dagu_version::Dagu;
+use super::draft::{Draft, reference};
+use super::fields::Fields;
 use super::output::Out;
 use super::shell::Variables;
 use kb_language::definition::Positioned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of a workflow for pages and logs.
-const SHOWN: [&str; 6] = ["tags", "labels", "group", "histRetentionDays", "logDir", "logOutput"];
+const SHOWN: [&str; 9] = [
+    "tags",
+    "labels",
+    "group",
+    "histRetentionDays",
+    "logDir",
+    "logOutput",
+    "otel",
+    "runConfig",
+    "restartWaitSec",
+];
 
 /// Keys of a workflow for mails.
 const MAILS: [&str; 4] = ["mailOn", "errorMail", "infoMail", "smtp"];
-
-/// What the steps of a document can read.
-struct Known<'d> {
-    documents: &'d Documents,
-    /// What references in shell texts can read.
-    name: &'d str,
-    params: Vec<(String, String)>,
-    /// The values of variables of parameters and steps.
-    values: Vec<(String, String)>,
-    /// The values of variables that calls can pass: these and the environment of the workflow.
-    passable: Vec<(String, String)>,
-    /// The ids of the steps that run other workflows, by the variables of their results.
-    calls: Vec<(String, String)>,
-    /// The steps by the names that references use.
-    steps: Vec<String>,
-}
 
 /// Translates one document of a file.
 pub(super) fn convert_document(
@@ -48,44 +47,49 @@ pub(super) fn convert_document(
     fields.title(draft);
     draft.id = documents.at(index).id.clone();
     let order = order(&fields, draft);
-    if let Some(schedule) = fields.take("schedule") {
-        if index > 0 {
-            draft.left_out(schedule.line, "`schedule` of a document after the first is not mapped");
-        }
-        let crons: Vec<String> = schedule.items().iter().filter_map(Positioned::words).collect();
-        if crons.len() < schedule.items().len() {
-            draft.left_out(schedule.line, "`schedule` with start and stop is not mapped");
-        }
-        if !crons.is_empty() && index == 0 {
-            draft.set("on", Out::map(vec![("schedule", Out::texts(&crons))]));
-            if !crons.iter().any(|cron| cron.contains("TZ=")) {
-                let text =
-                    "`schedule` is in UTC here, and in the zone of the server in Dagu: add `zone`";
-                draft.hint(schedule.line, text);
-            }
-        }
-    }
+    schedule(&fields, index, draft);
+    runs_at_once(&fields, draft);
+    let dagu = version(&fields, documents);
     let mut known = Known {
         documents,
+        dagu,
+        outputs: fields.peek("steps").map(|steps| readable(&named(steps))).unwrap_or_default(),
+        consts: consts(&fields, draft),
         name: &documents.at(index).name,
         params: Vec::new(),
-        values: fields.take("params").map(|params| declare(params, draft)).unwrap_or_default(),
+        values: fields
+            .take("params")
+            .map(|params| declare(params, dagu, draft))
+            .unwrap_or_default(),
         passable: Vec::new(),
         calls: Vec::new(),
         steps: Vec::new(),
+        computed: Vec::new(),
+        first: Vec::new(),
+        lost: Vec::new(),
+        folder: folder(&fields, draft),
+        shell: fields.take("shell"),
+        condition: None,
+        before: fields.peek("steps").map(Before::of).unwrap_or_default(),
     };
     passed(documents, index, &mut known, draft);
     known.params.clone_from(&known.values);
     if let Some(env) = fields.take("env") {
-        let variables = environment(env, draft);
-        known.passable = variables.texts();
-        draft.head.extend(variables.out().map(|env| ("env", env)));
+        let readable = [&known.values[..], &known.consts].concat();
+        let variables = of_workflow(env, &readable, dagu, draft);
+        known.passable = [&variables.texts.texts()[..], &variables.computed].concat();
+        known.computed = variables.computed;
+        draft.head.extend(variables.texts.out().map(|env| ("env", env)));
     }
+    // Dagu starts nothing if a value cannot be computed.
+    let ids = draft.steps.iter().filter_map(|step| step.get("id").and_then(Out::words));
+    known.first = ids.collect();
+    known.condition = of_whole(&fields, index, &known, draft);
     let mut limits = Vec::new();
     if let Some(limit) = fields.take("maxActiveSteps") {
         limits.push(("maxParallel", limit.json().into()));
     }
-    if let Some(seconds) = fields.text("timeoutSec") {
+    if let Some(seconds) = fields.text("timeoutSec").filter(|seconds| seconds != "0") {
         limits.push(("timeout", Out::from(format!("{seconds}s"))));
     }
     if !limits.is_empty() {
@@ -99,31 +103,37 @@ pub(super) fn convert_document(
             steps.items().iter().filter_map(|step| Fields::ahead(step).text("id")).collect();
         let mut previous: Option<String> = None;
         for (id, step) in named(steps) {
-            let after = previous.as_deref().filter(|_| order == Order::Chain);
-            draft.scope(&id, Some(step), |draft| self::step(&id, after, step, &known, draft));
+            let after = previous.as_deref().filter(|_| order != Order::Graph);
+            draft.scope(&id, Some(step), |draft| {
+                self::step(&id, (after, order), step, &known, draft);
+            });
             previous = Some(id);
         }
     }
-    if let Some(handlers) = fields.take("handlerOn") {
-        let on = Fields::of(handlers, "handlerOn.", draft);
-        let mut hooks = Vec::new();
-        for (key, hook) in [
-            ("success", "onSuccess"),
-            ("failure", "onFailure"),
-            ("cancel", "onCancel"),
-            ("abort", "onCancel"),
-        ] {
-            if let Some(handler) = on.take(key) {
-                hooks.push((hook, Out::List(self::handler(key, handler, &known, draft))));
-            }
+    handlers(&fields, &known, draft);
+}
+
+/// Takes `handlerOn`: hooks, and what runs at the end.
+fn handlers(fields: &Fields<'_>, known: &Known<'_>, draft: &mut Draft) {
+    let Some(handlers) = fields.take("handlerOn") else { return };
+    let on = Fields::of(handlers, "handlerOn.", draft);
+    let mut hooks = Vec::new();
+    for (key, hook) in [
+        ("success", "onSuccess"),
+        ("failure", "onFailure"),
+        ("cancel", "onCancel"),
+        ("abort", "onCancel"),
+    ] {
+        if let Some(handler) = on.take(key) {
+            hooks.push((hook, Out::List(self::handler(key, handler, known, draft))));
         }
-        if let Some(handler) = on.take("exit") {
-            let made = self::handler("exit", handler, &known, draft);
-            draft.finally.extend(made);
-        }
-        if !hooks.is_empty() {
-            draft.set("hooks", Out::map(hooks));
-        }
+    }
+    if let Some(handler) = on.take("exit") {
+        let made = self::handler("exit", handler, known, draft);
+        draft.finally.extend(made);
+    }
+    if !hooks.is_empty() {
+        draft.set("hooks", Out::map(hooks));
     }
 }
 
@@ -132,7 +142,9 @@ fn handler(event: &str, handler: &Positioned, known: &Known<'_>, draft: &mut Dra
     let id = format!("on-{event}");
     let failing = draft.report.failing();
     let steps = draft.apart(|draft| {
-        draft.scope(&id, Some(handler), |draft| step(&id, None, handler, known, draft));
+        draft.scope(&id, Some(handler), |draft| {
+            step(&id, (None, Order::Handler), handler, known, draft)
+        });
     });
     // What fails after the work does not change how a run ends.
     if draft.report.failing() > failing {
@@ -140,93 +152,6 @@ fn handler(event: &str, handler: &Positioned, known: &Known<'_>, draft: &mut Dra
         draft.fails(handler.line, text);
     }
     steps
-}
-
-fn environment(env: &Positioned, draft: &mut Draft) -> Variables {
-    let mut variables = Variables::default();
-    for item in env.items() {
-        let pairs: Vec<(String, u32, String)> = match item.words() {
-            Some(words) => match words.split_once('=') {
-                Some((name, value)) => vec![(name.to_owned(), item.line, value.to_owned())],
-                None => {
-                    draft.fails(item.line, format!("the variable `{words}` has no value"));
-                    Vec::new()
-                }
-            },
-            None => item
-                .entries()
-                .iter()
-                .map(|(name, line, value)| {
-                    let what = format!("env.{name}");
-                    (name.clone(), *line, words(value, &what, draft).unwrap_or_default())
-                })
-                .collect(),
-        };
-        for (name, line, value) in pairs {
-            if value.contains('$') || value.contains('`') {
-                draft.fails(
-                    line,
-                    format!("the value of the variable `{name}` is computed and is not mapped"),
-                );
-            } else {
-                variables.set(&name, literal(&value));
-            }
-        }
-    }
-    variables
-}
-
-/// The steps with their ids: a list, or a map by name.
-pub(super) fn named(steps: &Positioned) -> Vec<(String, &Positioned)> {
-    if steps.is_map() {
-        return steps.entries().iter().map(|(id, _, step)| (step_id(id), step)).collect();
-    }
-    let id = |(index, step): (usize, &Positioned)| {
-        let fields = Fields::ahead(step);
-        let written = fields.text("id").or_else(|| fields.text("name"));
-        written.map_or_else(|| format!("step-{}", index + 1), |text| step_id(&text))
-    };
-    steps.items().iter().enumerate().map(|(index, step)| (id((index, step)), step)).collect()
-}
-
-/// How the steps of a workflow are ordered.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// By their `depends`, or one after another by the key `order`.
-    Written,
-    /// A step without `depends` waits for the one above it.
-    Chain,
-}
-
-/// Takes `type`. Without it, and with `chain`, Dagu runs a step without `depends` after the one above it.
-fn order(fields: &Fields<'_>, draft: &mut Draft) -> Order {
-    let kind = fields.take("type").map(|kind| (kind.line, words(kind, "type", draft)));
-    let is_chain = match &kind {
-        None => true,
-        Some((_, kind)) if kind.as_deref() == Some("chain") => true,
-        Some((_, kind)) if kind.as_deref() == Some("graph") => false,
-        Some((line, other)) => {
-            let other = other.as_deref().unwrap_or_default();
-            draft.fails(*line, format!("`type: {other}` is not mapped"));
-            false
-        }
-    };
-    let Some(steps) = fields.peek("steps").filter(|_| is_chain) else { return Order::Written };
-    let all = named(steps);
-    let ordered = |(_, step): &(String, &Positioned)| Fields::ahead(step).peek("depends").is_some();
-    if all.iter().any(ordered) {
-        let text =
-            "without `type: graph`, Dagu runs a step without `depends` after the one above it";
-        draft.hint(steps.line, text);
-        return Order::Chain;
-    }
-    if all.len() > 1 {
-        draft.set("order", "sequential");
-        let text =
-            "without `type` and `depends`, Dagu runs steps one after another: `order: sequential`";
-        draft.hint(steps.line, text);
-    }
-    Order::Written
 }
 
 /// Declares the parameters that calls pass and the document does not declare.
@@ -255,7 +180,10 @@ fn results(steps: &Positioned, index: usize, known: &mut Known<'_>, draft: &mut 
         let value = format!("{{{{{}.output}}}}", reference(&id));
         if Call::of(&fields, known.documents).is_some() {
             known.calls.push((variable.clone(), id));
-        } else if fields.peek("continueOn").is_none() {
+        } else if ContinueOn::ahead(&fields).is_tolerated() {
+            known.lost.push(variable);
+            continue;
+        } else {
             all.insert(variable.clone(), Out::from(value.as_str()));
         }
         known.values.push((variable, value));
@@ -265,123 +193,128 @@ fn results(steps: &Positioned, index: usize, known: &mut Known<'_>, draft: &mut 
     }
 }
 
-/// `after`: the step that this one waits for without `depends` of its own.
-fn step(id: &str, after: Option<&str>, step: &Positioned, known: &Known<'_>, draft: &mut Draft) {
-    let fields = match step.words() {
-        Some(_) => Fields::ahead(step),
-        None => Fields::of(step, format!("steps.{id}."), draft),
-    };
-    let mut map: Vec<(&'static str, Out)> = vec![("id", id.into())];
-    let names = ["id", "name"].map(|key| fields.text(key));
-    fields.text("output");
-    if let Some(text) = fields.text("description") {
-        map.push(("name", literal(&text).into()));
-    }
-    let after = || Some(("dependsOn", Out::texts(&[after?.to_owned()])));
-    map.extend(fields.depends_on("depends", draft).or_else(after));
-    map.extend(condition(&fields, &known.passable, draft));
-    draft.place(&map);
-    fields.left_out(&["mailOnError"], "`notify` of the settings tells of runs", draft);
-    let mut variables = fields.take("env").map(|env| environment(env, draft)).unwrap_or_default();
-    let call = Call::of(&fields, known.documents);
-    let mut is_translated = true;
-    if let Some(call) = &call {
-        call.convert(step, &known.passable, known.documents, &mut map, draft);
-        for (name, _) in std::mem::take(&mut variables.0) {
-            draft.fails(call.line, format!("the variable `{name}` of a child is not mapped"));
-        }
-    } else if let Some(elsewhere) = runs_elsewhere(&fields) {
-        fields.take_rest();
-        is_translated = false;
-        let why = format!("`steps.{id}.{elsewhere}` is not mapped: the command does not run here");
-        draft.without_work(step.line, why, step, &mut map);
-    } else if let Some(command) = Command::of(&fields, step, draft) {
-        let line = command.line;
-        let (text, read) = outputs(&command.text, line, &known.calls, draft);
-        let (params, steps) = (&known.params, &known.steps);
-        let readable = Readable { workflow: known.name, params, steps };
-        let text = resolved(&text, line, &readable, &mut variables, draft);
-        let about_run = about_run(known.name, names.into_iter().flatten().last());
-        let values = [&known.values[..], &read, &about_run].concat();
-        let text = command.script(&text, &mut variables, &values, &known.passable, draft);
-        // A reference orders the steps by itself.
-        map.push(("run", text.into()));
-    } else {
-        fields.take_rest();
-        is_translated = false;
-        draft.without_work(step.line, format!("the step `{id}` has no command"), step, &mut map);
-    }
-    map.extend(variables.out().map(|env| ("env", env)));
-    if let Some(folder) = fields.text("dir").or_else(|| fields.text("workingDir")) {
-        if folder.contains('$') {
-            draft.fails(
-                step.line,
-                format!("the folder `{folder}` of `{id}` is computed and is not mapped"),
-            )
-        } else {
-            map.push(("cwd", literal(&folder).into()))
-        }
-    }
-    // What stands for an untranslated step fails the run, whatever the step tolerates.
-    if is_translated {
-        policies(&fields, &mut map, draft);
-    }
-    parallel(&fields, call.is_some(), &mut map, draft);
-    draft.steps.push(Out::map(map));
-}
-
-/// The variables that Dagu sets for each command, and that have a counterpart.
-fn about_run(workflow: &str, step: Option<String>) -> Vec<(String, String)> {
-    let mut all = vec![
-        ("DAG_NAME".to_owned(), literal(workflow)),
-        ("DAG_RUN_ID".to_owned(), "{{run.id}}".to_owned()),
-    ];
-    all.extend(step.map(|step| ("DAG_RUN_STEP_NAME".to_owned(), literal(&step))));
-    all
-}
-
-/// The key that lets a step run on another machine or by another program than the shell.
-fn runs_elsewhere(fields: &Fields<'_>) -> Option<&'static str> {
-    let local = |key: &&str| {
-        let of = fields.peek(key)?;
-        let kind = of.words().or_else(|| Fields::ahead(of).text("type"));
-        let shell = ["command", "shell"].contains(&kind.as_deref().unwrap_or_default());
-        Some(shell && of.entries().len() <= 1)
-    };
-    let kind = ["executor", "type"].into_iter().find(|key| local(key) == Some(false));
-    let other = ["container", "action", "uses", "with", "workerSelector"];
-    let found = kind.or_else(|| other.into_iter().find(|key| fields.peek(key).is_some()));
+/// The folder of a workflow.
+fn folder(fields: &Fields<'_>, draft: &Draft) -> Option<String> {
+    let line = fields.peek("workingDir")?.line;
+    let text = fields.text("workingDir")?;
+    let found = path(&text);
     if found.is_none() {
-        fields.take("executor");
-        fields.take("type");
+        draft.fails(line, format!("the folder `{text}` is computed and is not mapped"));
     }
     found
 }
 
-fn policies(fields: &Fields<'_>, map: &mut Vec<(&'static str, Out)>, draft: &mut Draft) {
-    if let Some(seconds) = fields.text("timeoutSec") {
-        map.push(("timeout", format!("{seconds}s").into()));
+/// The preconditions of the workflow, as a condition of each step.
+fn of_whole(
+    fields: &Fields<'_>,
+    index: usize,
+    known: &Known<'_>,
+    draft: &mut Draft,
+) -> Option<String> {
+    let line = fields.peek("preconditions").or_else(|| fields.peek("precondition"))?.line;
+    let readable = [&known.passable[..], &known.params].concat();
+    let checks = checks(fields, &readable, known.dagu, draft)?;
+    let handlers = fields.peek("handlerOn").map(Fields::ahead);
+    if index > 0 || handlers.is_some_and(|on| on.peek("success").is_some()) {
+        let text = "the preconditions of a workflow with a handler for success, or that others call, are not mapped";
+        draft.fails(line, text);
     }
-    if let Some(retry) = fields.take("retryPolicy") {
-        let own = Fields::of(retry, "retryPolicy.", draft);
-        let mut policy = Vec::new();
-        if let Some(limit) = own.take("limit") {
-            policy.push(("max", limit.json().into()));
+    let text = "if the preconditions of the workflow do not hold, its steps are skipped and the run succeeds; Dagu says \
+                that it was aborted";
+    draft.hint(line, text);
+    Some(match checks {
+        Checks::Expression(text) => text,
+        Checks::Script(text) => {
+            let text = Surroundings::in_folder(known.folder.as_deref()).script(&text);
+            let step =
+                dagu_condition::step("preconditions", &text, &[], Variables::default(), &readable);
+            draft.steps.push(step);
+            "preconditions.output == 'true'".to_owned()
         }
-        if let Some(seconds) = own.text("intervalSec") {
-            policy.push(("initial", Out::from(format!("{seconds}s"))));
-        }
-        map.push(("retry", Out::map(policy)));
+    })
+}
+
+/// Takes `schedule`: a trigger for each time.
+fn schedule(fields: &Fields<'_>, index: usize, draft: &mut Draft) {
+    let Some(schedule) = fields.take("schedule") else { return };
+    if index > 0 {
+        let text = "`schedule` of a document after the first is not mapped";
+        return draft.left_out(schedule.line, text);
     }
-    if let Some(on) = fields.take("continueOn") {
-        let any = match on.words() {
-            Some(words) if words != "failed" => {
-                draft.fails(on.line, format!("`continueOn: {words}` is not mapped"));
-                false
-            }
-            Some(_) => true,
-            None => flag(&Fields::of(on, "continueOn.", draft), "failure", draft) == Some(true),
+    let crons: Vec<String> = schedule.items().iter().filter_map(Positioned::words).collect();
+    if crons.len() < schedule.items().len() {
+        draft.left_out(schedule.line, "`schedule` with start and stop is not mapped");
+    }
+    let zoned = |cron: &String| {
+        let rest = cron.strip_prefix("CRON_").unwrap_or(cron).strip_prefix("TZ=")?;
+        rest.split_once(' ').map(|(zone, cron)| (zone.to_owned(), cron.trim().to_owned()))
+    };
+    let trigger = |(at, cron): (usize, &String)| {
+        let (zone, own) = match zoned(cron) {
+            Some((zone, cron)) => (Some(zone), cron),
+            None => (None, cron.clone()),
         };
-        map.extend(any.then(|| ("onError", "continue".into())));
+        let mut map = Vec::new();
+        map.extend((crons.len() > 1).then(|| ("name", format!("schedule-{}", at + 1).into())));
+        map.push(("cron", own.into()));
+        map.extend(zone.map(|zone| ("zone", zone.into())));
+        Out::map(map)
+    };
+    let triggers: Vec<Out> = crons.iter().enumerate().map(trigger).collect();
+    if triggers.is_empty() {
+        return;
     }
+    draft.set("on", Out::map(vec![("schedule", Out::List(triggers))]));
+    if crons.iter().any(|cron| zoned(cron).is_none()) {
+        let text = "`schedule` is in UTC here, and in the zone of the server in Dagu: add `zone`";
+        draft.hint(schedule.line, text);
+    }
+}
+
+/// Takes `maxActiveRuns`: with 1, a run waits for the one before it.
+fn runs_at_once(fields: &Fields<'_>, draft: &mut Draft) {
+    match fields.peek("maxActiveRuns").and_then(Positioned::words).as_deref() {
+        Some("1") => {
+            fields.take("maxActiveRuns");
+            draft.set("concurrency", Out::map(vec![("onConflict", "queue".into())]));
+        }
+        // No limit, as here.
+        Some("-1") => {
+            fields.take("maxActiveRuns");
+        }
+        _ => {}
+    }
+}
+
+/// The constants of a workflow of Dagu 2, by their names with `consts.`.
+fn consts(fields: &Fields<'_>, draft: &Draft) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let Some(consts) = fields.take("consts") else { return found };
+    for item in consts.items() {
+        if item.entries().is_empty() || (item.entries().len() > 1 && !consts.is_map()) {
+            draft.fails(item.line, "a constant is no name with a value and is not mapped");
+        }
+        for (name, line, value) in item.entries() {
+            // A fraction may be written in several ways.
+            let json = value.json();
+            let is_plain = json.is_string() || json.is_boolean() || json.is_i64();
+            let text = value.words().filter(|_| is_plain);
+            match text.and_then(|text| template_text(&text, &found)) {
+                Some(text) => found.push((format!("consts.{name}"), text)),
+                None => draft.fails(*line, format!("the constant `{name}` is not mapped")),
+            }
+        }
+    }
+    found
+}
+
+/// The version that a workflow is written for.
+fn version(fields: &Fields<'_>, documents: &Documents) -> Dagu {
+    let steps = fields.peek("steps").map(named).unwrap_or_default();
+    let runs = |(_, step): &(String, &Positioned)| {
+        let own = Fields::ahead(step);
+        own.peek("run").is_some() && Call::of(&own, documents).is_none()
+    };
+    let is_two = steps.iter().any(runs) || fields.peek("consts").is_some();
+    if is_two { Dagu::Two } else { Dagu::One }
 }

@@ -6,7 +6,7 @@ use super::draft::{Draft, literal, name, playbook_id, reference};
 use super::fields::Fields;
 use super::output::Out;
 use kb_base::diagnostic::Span;
-use kb_base::value::Json;
+use kb_base::value::{Json, json_text};
 use kb_language::definition::Positioned;
 use std::collections::BTreeSet;
 
@@ -86,6 +86,8 @@ impl<'a> Call<'a> {
         let Call { target, line, .. } = self;
         if target.contains('$') || target.trim().is_empty() {
             let why = format!("the workflow `{target}` to run is computed and is not mapped");
+            // Others may read its outputs.
+            map.push(("parse", "json".into()));
             return draft.without_work(*line, why, step, map);
         }
         let id = match documents.named(target) {
@@ -101,6 +103,8 @@ impl<'a> Call<'a> {
                         "`{target}` is not mapped: the project has no playbook `{id}`; import this file together with \
                          that one, or after it"
                     );
+                    // Others may read its outputs.
+                    map.push(("parse", "json".into()));
                     return draft.without_work(*line, why, step, map);
                 }
                 draft.hint(*line, format!("`{target}` is a child run: the playbook `{id}`"));
@@ -141,6 +145,7 @@ fn items<'a>(fields: &Fields<'a>) -> Option<&'a Positioned> {
 pub(super) fn parallel(
     fields: &Fields<'_>,
     call: bool,
+    known: &[(String, String)],
     map: &mut Vec<(&'static str, Out)>,
     draft: &mut Draft,
 ) {
@@ -156,8 +161,14 @@ pub(super) fn parallel(
     if let Some(limit) = own.take("maxConcurrent") {
         each.push(("maxParallel", limit.json().into()));
     }
-    if items.words().is_some_and(|text| text.contains('$')) {
-        return draft.fails(items.line, "`parallel` over a variable is not mapped");
+    if items.words().is_none() && json_text(&items.json()).contains("${") {
+        draft.fails(items.line, "an item of `parallel` is computed and is not mapped");
+    }
+    if let Some(text) = items.words().filter(|text| text.contains('$')) {
+        match listed(&text, known) {
+            Some(list) => each[0].1 = list.into(),
+            None => draft.fails(items.line, format!("`parallel` over `{text}` is not mapped")),
+        }
     }
     map.push(("forEach", Out::map(each)));
     if call {
@@ -170,6 +181,15 @@ pub(super) fn parallel(
         Some((_, Out::Map(entries))) => entries.push(item),
         _ => map.push(("env", Out::Map(vec![item]))),
     }
+}
+
+/// The items of a variable with the output of a step, which must be a list in JSON: Dagu splits other texts.
+fn listed(text: &str, known: &[(String, String)]) -> Option<String> {
+    let name = text.trim().strip_prefix('$')?;
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    let (_, value) = known.iter().rev().find(|(known, _)| known == name)?;
+    let inner = value.strip_prefix("{{")?.strip_suffix(".output}}")?;
+    Some(format!("{{{{{inner}.output | fromjson}}}}"))
 }
 
 /// An item as all parameters: the keys of a map by their names, another value as the first parameter.
@@ -186,7 +206,7 @@ fn whole_item(items: &Positioned) -> Vec<Given> {
                     Some(key) => format!("${{ITEM.{key}}}"),
                     None => "${ITEM}".to_owned(),
                 };
-                given.push(Given { name, value: Some(value), line });
+                given.push(Given::new(name, Some(value), line));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What a step of Dagu executes, as a shell text with the shell options of Dagu.
 
+use super::dagu_pattern::word;
 use super::draft::Draft;
 use super::fields::{Fields, texts};
 use super::shell::{Variables, reads};
@@ -8,6 +9,9 @@ use kb_language::definition::Positioned;
 
 /// How the names of variables begin that Dagu sets for each command.
 const OF_RUN: &str = "DAG_";
+
+/// A variable that `bash` sets by itself where nothing does.
+const OF_BASH: &str = "SHELL";
 
 /// What a step executes.
 pub(super) struct Command {
@@ -21,17 +25,97 @@ pub(super) struct Command {
     ends_at_failure: bool,
     /// Whether one of several commands reads a variable that another one sets: it is empty there.
     reads_of_others: bool,
+    /// The options of the shell that the step or workflow names; Dagu adds none.
+    shell: Option<Shell>,
+}
+
+/// A `shell` of Dagu that is `bash` or `sh`.
+#[derive(Clone, Copy, Default)]
+struct Shell {
+    ends_at_failure: bool,
+    ends_at_unset: bool,
+    pipes_fail: bool,
+}
+
+/// Another program that executes texts in place of a shell, with its options, or a shell.
+enum Named {
+    Shell(Shell),
+    Program(String),
+}
+
+impl Named {
+    /// The `shell` of a step or workflow; none if its options have no counterpart.
+    fn of(shell: &Positioned) -> Option<Named> {
+        let words: Vec<String> = match shell.words() {
+            Some(text) => text.split_whitespace().map(str::to_owned).collect(),
+            None => shell.items().iter().filter_map(Positioned::words).collect(),
+        };
+        let (program, options) = words.split_first()?;
+        let mut found = Shell::default();
+        if !["bash", "sh"].contains(&program.rsplit('/').next().unwrap_or_default()) {
+            let plain = |word: &String| {
+                word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+            };
+            return words.iter().all(plain).then(|| Named::Program(words.join(" ")));
+        }
+        let mut options = options.iter();
+        while let Some(option) = options.next() {
+            let letters = option.strip_prefix('-')?;
+            for letter in letters.chars() {
+                match letter {
+                    'e' => found.ends_at_failure = true,
+                    'u' => found.ends_at_unset = true,
+                    'o' => match options.next()?.as_str() {
+                        "pipefail" => found.pipes_fail = true,
+                        "errexit" => found.ends_at_failure = true,
+                        "nounset" => found.ends_at_unset = true,
+                        _ => return None,
+                    },
+                    _ => return None,
+                }
+            }
+        }
+        Some(Named::Shell(found))
+    }
 }
 
 impl Command {
     /// Takes the command and the script of a step; `None` if it has neither.
-    pub(super) fn of(fields: &Fields<'_>, step: &Positioned, draft: &Draft) -> Option<Command> {
+    /// `shell` is that of the workflow.
+    pub(super) fn of(
+        fields: &Fields<'_>,
+        step: &Positioned,
+        shell: Option<&Positioned>,
+        draft: &Draft,
+    ) -> Option<Command> {
+        let named = fields.take("shell").or(shell);
+        let made = Command::with_usual_shell(fields, step, draft)?;
+        let Some(written) = named else { return Some(made) };
+        match Named::of(written) {
+            Some(Named::Shell(_)) if made.program.is_some() => Some(made),
+            Some(Named::Shell(shell)) => Some(Command { shell: Some(shell), ..made }),
+            // Dagu resolves variables in the text.
+            Some(Named::Program(program))
+                if made.program.is_none() && !made.text.contains(['$', '`']) =>
+            {
+                let text = format!("{program} -c {}", word(&made.text));
+                Some(Command { text, ..made })
+            }
+            _ => {
+                draft.fails(written.line, "this `shell` is not mapped");
+                Some(made)
+            }
+        }
+    }
+
+    fn with_usual_shell(fields: &Fields<'_>, step: &Positioned, draft: &Draft) -> Option<Command> {
         let shell = |text: String, line| Command {
             text,
             line,
             program: None,
             ends_at_failure: true,
             reads_of_others: false,
+            shell: None,
         };
         if let Some(words) = step.words() {
             return Some(shell(words, step.line)).filter(Command::is_some);
@@ -65,7 +149,8 @@ impl Command {
         let is_shell =
             ["bash", "sh"].contains(&program.rsplit(['/', ' ']).next().unwrap_or_default());
         let program = (!is_shell).then_some(program);
-        Command { text, line, program, ends_at_failure: false, reads_of_others: false }
+        let shell = None;
+        Command { text, line, program, ends_at_failure: false, reads_of_others: false, shell }
     }
 
     fn is_some(&self) -> bool {
@@ -96,7 +181,7 @@ impl Command {
                 || variables.0.iter().any(|(known, _)| known == name)
         };
         for name in unset_variables(text) {
-            if name.starts_with(OF_RUN) && !is_known(&name) {
+            if (name.starts_with(OF_RUN) || name == OF_BASH) && !is_known(&name) {
                 draft.fails(self.line, format!("`${{{name}}}` is not mapped"));
             }
         }
@@ -106,16 +191,16 @@ impl Command {
             .split('$')
             .skip(1)
             .any(|rest| rest.trim_start_matches('{').starts_with(|c: char| c.is_ascii_digit()));
+        let usual = Shell {
+            ends_at_failure: self.ends_at_failure,
+            ends_at_unset: !positional && !self.reads_of_others,
+            pipes_fail: !text.replace("||", "").contains('|'),
+        };
+        let Shell { ends_at_failure, ends_at_unset, pipes_fail } = self.shell.unwrap_or(usual);
         let mut options = String::new();
-        if !self.ends_at_failure {
-            options.push_str(" +e");
-        }
-        if positional || self.reads_of_others {
-            options.push_str(" +u");
-        }
-        if text.replace("||", "").contains('|') {
-            options.push_str(" +o pipefail");
-        }
+        options.push_str(if ends_at_failure { "" } else { " +e" });
+        options.push_str(if ends_at_unset { "" } else { " +u" });
+        options.push_str(if pipes_fail { "" } else { " +o pipefail" });
         if options.is_empty() { text.to_owned() } else { format!("set{options}\n{text}") }
     }
 }

@@ -1,9 +1,10 @@
 //! Dagu files with one document or several.
 
 use super::around::Around;
-use super::dagu::{convert_document, named};
+use super::dagu::convert_document;
 use super::dagu_call::Call;
 use super::dagu_documents::{Document, Documents};
+use super::dagu_order::named;
 use super::dagu_params::declared;
 use super::draft::{Conversion, Draft, playbook_id};
 use super::fields::Fields;

@@ -1,6 +1,9 @@
 //! Parameters of Dagu: how workflows declare them and how calls pass them.
 
-use super::draft::{Draft, name};
+use super::dagu_environment::computed;
+use super::dagu_pattern::word;
+use super::dagu_version::Dagu;
+use super::draft::{Draft, literal, name, reference, step_id};
 use super::output::Out;
 use kb_base::value::{Json, json_text};
 use kb_language::definition::Positioned;
@@ -13,6 +16,15 @@ pub(super) struct Given {
     pub(super) value: Option<String>,
     /// The line of the value, from 1.
     pub(super) line: u32,
+    /// Whether Dagu 2 executes the commands in it.
+    pub(super) is_evaluated: bool,
+}
+
+impl Given {
+    /// A value as it is written.
+    pub(super) fn new(name: Option<String>, value: Option<String>, line: u32) -> Given {
+        Given { name, value, line, is_evaluated: false }
+    }
 }
 
 /// The parts of `params`: a text `A=1 B="two words" third`, JSON in a text, a map, or a list of these.
@@ -21,26 +33,21 @@ pub(super) fn parts(params: &Positioned) -> Vec<Given> {
     for item in params.items() {
         let line = item.line;
         match item.words() {
-            Some(words) => {
-                match serde_json::from_str::<Json>(words.trim()) {
-                    Ok(Json::Object(map)) => found.extend(map.into_iter().map(|(name, value)| {
-                        Given { name: Some(name), value: scalar(&value), line }
-                    })),
-                    _ => found.extend(tokens(&words).into_iter().map(|(name, value)| Given {
-                        name,
-                        value: Some(value),
-                        line,
-                    })),
-                }
-            }
+            Some(words) => match serde_json::from_str::<Json>(words.trim()) {
+                Ok(Json::Object(map)) => found.extend(
+                    map.into_iter()
+                        .map(|(name, value)| Given::new(Some(name), scalar(&value), line)),
+                ),
+                _ => found.extend(
+                    tokens(&words)
+                        .into_iter()
+                        .map(|(name, value)| Given::new(name, Some(value), line)),
+                ),
+            },
             None => match described(item) {
-                Some((name, default)) => {
-                    found.push(Given { name: Some(name), value: default, line })
-                }
-                None => found.extend(item.entries().iter().map(|(name, line, value)| Given {
-                    name: Some(name.clone()),
-                    value: scalar(&value.json()),
-                    line: *line,
+                Some(given) => found.push(given),
+                None => found.extend(item.entries().iter().map(|(name, line, value)| {
+                    Given::new(Some(name.clone()), scalar(&value.json()), *line)
                 })),
             },
         }
@@ -49,15 +56,21 @@ pub(super) fn parts(params: &Positioned) -> Vec<Given> {
 }
 
 /// The name and default of a declaration with `name`, `default` and more.
-fn described(item: &Positioned) -> Option<(String, Option<String>)> {
-    let known = ["name", "default", "type", "description", "required", "enum"];
+fn described(item: &Positioned) -> Option<Given> {
+    let known = ["name", "default", "eval", "type", "description", "required", "enum"];
     let entries = item.entries();
     let of = |key: &str| entries.iter().find(|(own, _, _)| own == key).map(|(_, _, value)| value);
     if !entries.iter().all(|(key, _, _)| known.contains(&key.as_str())) {
         return None;
     }
-    let default = of("default").map(|value| scalar(&value.json()));
-    Some((of("name")?.words()?, default.unwrap_or(Some(String::new()))))
+    // With both, Dagu takes the default where the command fails.
+    if of("eval").is_some() && of("default").is_some() {
+        return Some(Given::new(Some(of("name")?.words()?), None, item.line));
+    }
+    let default = of("eval").or_else(|| of("default")).map(|value| scalar(&value.json()));
+    let default = default.unwrap_or(Some(String::new()));
+    let given = Given::new(Some(of("name")?.words()?), default, item.line);
+    Some(Given { is_evaluated: of("eval").is_some(), ..given })
 }
 
 /// A scalar as the text that Dagu passes.
@@ -75,10 +88,25 @@ pub(super) fn declared(params: &Positioned) -> Vec<String> {
 }
 
 /// Declares the parameters of a workflow; returns them as pairs of the variable in shell texts and its value.
-pub(super) fn declare(params: &Positioned, draft: &mut Draft) -> Vec<(String, String)> {
+pub(super) fn declare(params: &Positioned, dagu: Dagu, draft: &mut Draft) -> Vec<(String, String)> {
     let mut known = Vec::new();
     for part in parts(params) {
+        let is_computed = |value: &String| match dagu {
+            Dagu::One => value.contains(['$', '`']),
+            Dagu::Two => part.is_evaluated,
+        };
         match (part.name, part.value) {
+            (Some(written), Some(default)) if is_computed(&default) => {
+                match computed_default(&written, &default, part.is_evaluated, draft) {
+                    Some(parameter) => known.push(parameter),
+                    None => draft.fails(
+                        part.line,
+                        format!(
+                            "the default of the parameter `{written}` is computed and is not mapped"
+                        ),
+                    ),
+                }
+            }
             (Some(written), Some(default)) => {
                 known.push(add(&written, default.into(), draft));
             }
@@ -93,6 +121,30 @@ pub(super) fn declare(params: &Positioned, draft: &mut Draft) -> Vec<(String, St
         }
     }
     known
+}
+
+/// Declares a parameter whose default a command prints: a step executes it unless another value is given.
+fn computed_default(
+    written: &str,
+    default: &str,
+    is_evaluated: bool,
+    draft: &mut Draft,
+) -> Option<(String, String)> {
+    let of_dollar = || default.strip_prefix("$(").and_then(|text| text.strip_suffix(')'));
+    let of_ticks = default.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
+    let command =
+        of_ticks.or_else(|| of_dollar().filter(|text| is_evaluated && !text.contains(')')))?;
+    if command.contains(['`', '\\', '$']) {
+        return None;
+    }
+    let (_, value) = add(written, literal(default).into(), draft);
+    let id = step_id(&format!("param-{written}"));
+    let command = format!(
+        "if test \"$GIVEN\" = {}; then\n{command}\nelse printf '%s' \"$GIVEN\"; fi",
+        word(default)
+    );
+    computed(&id, &command, &[("GIVEN".to_owned(), value)], draft);
+    Some((written.to_owned(), format!("{{{{{}.output | trim}}}}", reference(&id))))
 }
 
 /// Declares one parameter.

@@ -4,7 +4,7 @@
 //! variables of the step, outside of single quotes. One without a counterpart is reported.
 
 use super::draft::{Draft, literal};
-use super::shell::{Quoted, Variables, quoted_after};
+use super::shell::{Quoted, Variables, is_command, quoted_after};
 use super::shell_code::{as_code, is_code};
 
 /// What Dagu resolves: the first names of its references, and those that it keeps for older files.
@@ -19,6 +19,12 @@ pub(super) struct Readable<'a> {
     pub(super) workflow: &'a str,
     /// The values of its parameters.
     pub(super) params: &'a [(String, String)],
+    /// The values of its constants, by their names with `consts.`.
+    pub(super) consts: &'a [(String, String)],
+    /// The values of the outputs of its steps, by their paths.
+    pub(super) outputs: &'a [(String, String)],
+    /// The name of the step that reads.
+    pub(super) step: Option<&'a str>,
     /// The ids of its steps, whose results older files read as `${ID.stdout}`.
     pub(super) steps: &'a [String],
 }
@@ -43,7 +49,8 @@ pub(super) fn resolved(
             Value::Variable(name) => name.to_owned(),
             Value::Known(_) | Value::Unknown => path.replace('.', "_"),
         };
-        if is_code(&out, rest) {
+        let is_run = quoted_after(&out) == Quoted::Not && is_command(&out);
+        if is_run || is_code(&out, rest) {
             draft.fails(line, as_code(written));
         } else if let Value::Known(value) = value {
             variables.set(&variable, value);
@@ -76,6 +83,19 @@ impl Readable<'_> {
                 Some((_, value)) => Value::Known(value.clone()),
                 None => Value::Unknown,
             },
+            ["steps", _, "outputs", _] => {
+                match self.outputs.iter().find(|(known, _)| known == path) {
+                    Some((_, value)) => Value::Known(value.clone()),
+                    None => Value::Unknown,
+                }
+            }
+            ["consts", ..] => match self.consts.iter().find(|(known, _)| known == path) {
+                Some((_, value)) => Value::Known(value.clone()),
+                None => Value::Unknown,
+            },
+            ["context", "step", "name"] => {
+                self.step.map_or(Value::Unknown, |step| Value::Known(literal(step)))
+            }
             ["context", "run", "id"] | ["run", "id"] => Value::Known("{{run.id}}".to_owned()),
             ["context", "dag", "name"] | ["dag", "name"] => Value::Known(literal(self.workflow)),
             _ => Value::Unknown,

@@ -71,6 +71,15 @@ pub(super) fn quoted_after(text: &str) -> Quoted {
     quoted
 }
 
+/// Whether a command begins at the end of a shell text.
+pub(super) fn is_command(before: &str) -> bool {
+    let before = before.trim_end_matches([' ', '\t']);
+    let words = ["then", "do", "else", "if", "while", "until", "!"];
+    before.is_empty()
+        || before.ends_with(['\n', ';', '&', '|', '(', '{'])
+        || before.split_whitespace().next_back().is_some_and(|word| words.contains(&word))
+}
+
 /// Whether a shell text reads a variable.
 pub(super) fn reads(text: &str, name: &str) -> bool {
     let after = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
