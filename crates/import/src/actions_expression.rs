@@ -18,9 +18,38 @@ pub(super) fn operand(text: &str, scope: &Scope) -> Result<String, String> {
     Ok(lower(&parse(text)?, scope)?.at(OPERAND))
 }
 
-/// An expression that was read, as an operand of `and`.
+/// Whether an expression is true, as an operand of `and`. A text is true on GitHub unless it is empty, also `false`.
 pub(super) fn operand_of_and(node: &Node, scope: &Scope) -> Result<String, String> {
-    Ok(lower(node, scope)?.at(NOT))
+    let found = lower(node, scope)?;
+    Ok(match is_boolean(node) {
+        true => found.at(NOT),
+        false => format!("(true if {} else false)", found.at(OR)),
+    })
+}
+
+/// Whether an expression is `true` or `false`, and no other value that counts as one of them.
+fn is_boolean(node: &Node) -> bool {
+    match node {
+        Node::Bool(_) | Node::Not(_) | Node::Compare(..) => true,
+        Node::And(nodes) | Node::Or(nodes) => nodes.iter().all(is_boolean),
+        Node::Call(function, _) => {
+            ["contains", "startswith", "endswith"].contains(&function.as_str())
+        }
+        Node::Null | Node::Number(_) | Node::Text(_) | Node::Name(_) | Node::Key(..) => false,
+    }
+}
+
+/// Whether a shell reads the value of an expression as plain words, wherever it stands.
+pub(super) fn is_plain_words(text: &str, scope: &Scope) -> bool {
+    let Ok(node) = parse(text) else { return true };
+    let plain = |c: char| c.is_ascii_alphanumeric() || " _./:=,@%+-".contains(c);
+    match node.path().as_deref() {
+        Some(["matrix", axis]) => {
+            scope.axes.get(*axis).is_none_or(|values| values.iter().all(|v| v.chars().all(plain)))
+        }
+        Some(["runner", _]) => true,
+        _ => is_boolean(&node),
+    }
 }
 
 fn lower(node: &Node, scope: &Scope) -> Result<Lowered, String> {
@@ -258,8 +287,12 @@ fn value(path: &[&str], scope: &Scope) -> Result<Lowered, String> {
     let unknown = || path.join(".");
     let text = match path {
         ["inputs", input] | ["github", "event", "inputs", input] => name(input),
-        ["matrix", axis, keys @ ..] if scope.axes.contains(*axis) => {
-            format!("matrix.{}{}", name(axis), keys_of(keys))
+        ["matrix", axis, keys @ ..] if scope.axes.contains_key(*axis) => {
+            let read = format!("matrix.{}{}", name(axis), keys_of(keys));
+            if scope.optional_axes.contains(*axis) {
+                return Ok(Lowered::new(format!("{read} | default('')"), FILTER));
+            }
+            read
         }
         ["env", own] if is_name(own) && scope.env.contains(*own) => format!("env.{own}"),
         ["secrets", own] if is_name(own) => {

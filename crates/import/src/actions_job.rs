@@ -83,7 +83,8 @@ pub(super) fn add(
     let label = fields.text("name");
     fields.left_out(&["permissions"], PERMISSIONS, draft);
     let matrix = fields.take("strategy").and_then(|strategy| matrix(strategy, id, draft));
-    scope.axes = matrix.iter().flat_map(|matrix| matrix.axes.keys().cloned()).collect();
+    scope.axes = matrix.iter().flat_map(|matrix| matrix.axes.clone()).collect();
+    scope.optional_axes = matrix.iter().flat_map(|matrix| matrix.optional.clone()).collect();
     machine(&fields, matrix.as_ref(), draft);
     let env = fields.take("env").map(|env| environment(env, scope, draft)).unwrap_or_default();
     scope.env.extend(env.0.iter().map(|(name, _)| name.clone()));

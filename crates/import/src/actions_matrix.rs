@@ -5,7 +5,7 @@ use super::fields::{Fields, flag};
 use super::output::Out;
 use kb_base::value::{Json, json_text};
 use kb_language::definition::Positioned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A matrix of a job.
 pub(super) struct Matrix {
@@ -15,6 +15,8 @@ pub(super) struct Matrix {
     pub(super) finishes: bool,
     /// The values of each axis.
     pub(super) axes: BTreeMap<String, Vec<String>>,
+    /// Those that only `include` has, so that some combinations may be without them.
+    pub(super) optional: BTreeSet<String>,
 }
 
 /// `strategy` of a job.
@@ -63,7 +65,9 @@ pub(super) fn matrix(strategy: &Positioned, job: &str, draft: &mut Draft) -> Opt
     }
     let is_list = map.iter().any(|(key, _)| key == "in");
     let key = (if is_list { "forEach" } else { "matrix" }, Out::Map(map));
-    Some(Matrix { key, finishes, axes: values })
+    let own = |axis: &String| found.entries().iter().any(|(own, _, _)| own == axis);
+    let optional = values.keys().filter(|axis| !own(axis)).cloned().collect();
+    Some(Matrix { key, finishes, axes: values, optional })
 }
 
 /// The values of the axes, also of those in `include`.

@@ -11,8 +11,10 @@ pub(super) struct Scope {
     pub(super) steps: BTreeMap<String, KnownStep>,
     /// The jobs that were read before.
     pub(super) jobs: BTreeMap<String, KnownJob>,
-    /// The axes of the matrix of the job.
-    pub(super) axes: BTreeSet<String>,
+    /// The values of the axes of the matrix of the job.
+    pub(super) axes: BTreeMap<String, Vec<String>>,
+    /// Those that some combinations do not have.
+    pub(super) optional_axes: BTreeSet<String>,
     /// The variables that `env` of the workflow, the job or the step sets.
     pub(super) env: BTreeSet<String>,
     /// The secrets that were referred to.

@@ -1,10 +1,11 @@
 //! Texts of GitHub Actions with expressions in them, `${{ … }}`.
 
-use super::actions_expression::{expression, operand};
+use super::actions_expression::{expression, is_plain_words, operand};
 use super::actions_lowered::quoted;
 use super::actions_scope::{JobOutput, Scope};
 use super::draft::{Draft, literal, name};
-use super::shell::{Quoted, Variables, quoted_after};
+use super::output::Out;
+use super::shell::{Quoted, Variables, is_command, quoted_after};
 use super::shell_code::{as_code, is_code};
 use kb_language::definition::Positioned;
 use std::collections::BTreeMap;
@@ -59,8 +60,22 @@ pub(super) fn without_placeholders(
             out.push_str(&format!("${{{variable}}}"));
             continue;
         }
-        match expression(inner, scope) {
-            Ok(found) => variables.set(&variable, format!("{{{{{found}}}}}")),
+        if quoted_after(&out) == Quoted::Not && !is_plain_words(inner, scope) {
+            let is_matrix = inner.starts_with("matrix.");
+            if is_matrix || is_command(&out) {
+                draft.fails(
+                    line,
+                    format!("`${{{{ {inner} }}}}` is code of the shell here and is not mapped"),
+                );
+            }
+        }
+        let found = expression(inner, scope).map(|found| Out::from(format!("{{{{{found}}}}}")));
+        let variable = match &found {
+            Ok(found) => free_name(variable, found, variables),
+            Err(_) => variable,
+        };
+        match found {
+            Ok(found) => variables.set(&variable, found),
             Err(unknown) => {
                 draft.fails(line, format!(
                     "`${{{{ {inner} }}}}` is not mapped (`{unknown}`); the text reads the variable `{variable}`"
@@ -74,6 +89,14 @@ pub(super) fn without_placeholders(
         });
     }
     out
+}
+
+/// The name of a variable for a value: names that differ in signs are the same name.
+fn free_name(name: String, value: &Out, variables: &Variables) -> String {
+    let is_other = |name: &str| variables.0.iter().any(|(own, set)| own == name && set != value);
+    let more = (2..).map(|number| format!("{name}_{number}"));
+    let found = std::iter::once(name.clone()).chain(more).find(|name| !is_other(name));
+    found.unwrap_or(name)
 }
 
 enum Part<'a> {

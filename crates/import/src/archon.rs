@@ -146,8 +146,12 @@ fn node(node: &Positioned, nodes: &Nodes, tier: Tier, draft: &mut Draft) {
         match words(rule, "trigger_rule", draft).unwrap_or_default().as_str() {
             "all_success" => {}
             "one_success" => map.push(("runIf", "anySucceeded".into())),
-            "none_failed_min_one_success" | "none_failed" => {
-                map.push(("runIf", "noneFailed".into()))
+            "none_failed" => map.push(("runIf", "noneFailed".into())),
+            "none_failed_min_one_success" => {
+                map.push(("runIf", "noneFailed".into()));
+                let on = map.iter().find(|(key, _)| *key == "dependsOn");
+                let on = on.map(|(_, on)| on.listed()).unwrap_or_default();
+                one_succeeded(&on, &mut map);
             }
             "all_done" => map.push(("runIf", "allDone".into())),
             other => draft.fails(rule.line, format!("`trigger_rule: {other}` is not mapped")),
@@ -329,4 +333,17 @@ fn with_variables(
 fn expression(text: &str, nodes: &Nodes) -> String {
     let text = text.replace("&&", "and").replace("||", "or");
     replaced(&text, nodes, |_, _, found| found.to_owned())
+}
+
+/// Adds the condition that one of these steps has succeeded.
+fn one_succeeded(steps: &[String], map: &mut Vec<(&'static str, Out)>) {
+    let one = |step: &String| format!("{}.status == 'succeeded'", reference(step));
+    let any = steps.iter().map(one).collect::<Vec<_>>().join(" or ");
+    if any.is_empty() {
+        return;
+    }
+    let at = map.iter().position(|(key, _)| *key == "condition");
+    let before = at.and_then(|at| map.remove(at).1.words());
+    let all = before.map_or(any.clone(), |before| format!("({before}) and ({any})"));
+    map.push(("condition", all.into()));
 }

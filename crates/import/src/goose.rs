@@ -73,8 +73,13 @@ pub(super) fn convert(root: &Positioned, draft: &mut Draft) {
         }
     };
     let id = draft.specialist(&format!("{}-agent", draft.id), &role, &tools, more);
+    // A step and a parameter cannot have one name.
+    let is_parameter = |name: &str| {
+        draft.params.iter().any(|p| p.get("name").and_then(Out::words).as_deref() == Some(name))
+    };
+    let own_id = if is_parameter("task") { "work" } else { "task" };
     let mut step =
-        vec![("id", Out::from("task")), ("specialist", id.into()), ("task", task.into())];
+        vec![("id", Out::from(own_id)), ("specialist", id.into()), ("task", task.into())];
     if let Some(response) = fields.take("response") {
         let own = Fields::of(response, "response.", draft);
         if let Some(schema) = own.take("json_schema") {
@@ -199,6 +204,11 @@ fn verify(retry: &Positioned, draft: &mut Draft) -> Option<(&'static str, Out)> 
         let own = Fields::of(check, "retry.checks.", draft);
         own.agrees("type", &["shell"], draft);
         if let Some(command) = own.text("command") {
+            if command.contains("{{") || command.contains("{%") {
+                let text = format!("the check `{command}` reads a parameter and is not mapped");
+                draft.fails(check.line, text);
+                continue;
+            }
             checks.push(Out::map(vec![(
                 "command",
                 Out::texts(&["bash".to_owned(), "-c".to_owned(), command]),

@@ -228,7 +228,12 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
     }
     for position in 1..=9 {
         let written = format!("${position}");
-        let line = body.trim().lines().position(|line| line.contains(&written));
+        // `$150` is an amount.
+        let reads = |text: &str| {
+            let ends = |at: usize| !text[at..].starts_with(|c: char| c.is_ascii_digit());
+            text.match_indices(&written).any(|(at, _)| ends(at + written.len()))
+        };
+        let line = body.trim().lines().position(reads);
         if let Some(line) = line {
             draft.hint(
                 first + line as u32,
@@ -236,7 +241,7 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
             );
             let index = position - 1;
             let word = format!("{{{{(arguments | split)[{index}] | default('')}}}}");
-            text = text.replace(&written, &word);
+            text = replaced_word(&text, &written, &word);
         }
     }
     let id = draft.specialist(&format!("{}-agent", draft.id), ROLE, &tools, more);
@@ -246,6 +251,18 @@ pub(super) fn command(root: &Positioned, (body, first): (&str, u32), draft: &mut
         ("specialist", id.into()),
         ("task", text.into()),
     ]));
+}
+
+/// The text with another text in the place of `$N`, where no digit follows.
+fn replaced_word(text: &str, written: &str, by: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(written) {
+        let after = &rest[at + written.len()..];
+        out.push_str(&rest[..at]);
+        out.push_str(if after.starts_with(|c: char| c.is_ascii_digit()) { written } else { by });
+        rest = after;
+    }
+    out + rest
 }
 
 /// Splits `Read, Bash(git add:*), Grep` outside of parentheses.

@@ -35,6 +35,12 @@ fn step(step: &Positioned, draft: &mut Draft) {
     map.extend(fields.depends_on("dependencies", draft));
     draft.place(&map);
     if let Some(child) = fields.text("pipeline") {
+        if child.contains("{{") {
+            draft.fails(step.line, format!("the pipeline `{child}` is computed and is not mapped"));
+            map.push(("run", "exit 1\n".into()));
+            fields.take_rest();
+            return draft.steps.push(Out::map(map));
+        }
         map.push(("playbook", playbook_id(&child).into()));
         if let Some(input) = fields.text("input") {
             map.push((

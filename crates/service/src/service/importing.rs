@@ -193,11 +193,7 @@ impl Import<'_> {
                 return Ok(Kind::Definition(file.role));
             }
             if self.request.from.is_none() && !has_known_suffix(path) {
-                self.refuse(
-                    &from,
-                    "its format is not known: import reads YAML, JSON and markdown; for make and just see \
-                     docs/migration/make-and-just.md",
-                );
+                self.refuse(&from, OF_ANOTHER_LANGUAGE);
                 return Ok(Kind::Translated);
             }
             self.refuse(&from, problems.first().map_or("it is empty", |problem| &problem.message));
@@ -206,6 +202,10 @@ impl Import<'_> {
         };
         let Some(format) = self.request.from.or_else(|| Format::detect(&shown, &tree)) else {
             let role = if is_subagent(&tree) { FileRole::AgentProfile } else { file.role };
+            if role == FileRole::Playbook && !is_definition(&tree) && !has_known_suffix(path) {
+                self.refuse(&from, OF_ANOTHER_LANGUAGE);
+                return Ok(Kind::Translated);
+            }
             if role == FileRole::Playbook && !is_definition(&tree) {
                 let names: Vec<&str> = Format::ALL.iter().map(|(name, _)| *name).collect();
                 self.refuse(&from, format!(
@@ -364,6 +364,10 @@ impl Import<'_> {
     }
 }
 
+/// The message for a `Makefile` or `justfile`, also of one that happens to be YAML.
+const OF_ANOTHER_LANGUAGE: &str = "its format is not known: import reads YAML, JSON and markdown; for make and just see \
+                                   docs/migration/make-and-just.md";
+
 /// Whether the name of a file says that it is in a language that is read here; a `Makefile` is in none.
 fn has_known_suffix(path: &Path) -> bool {
     let suffix = path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
@@ -382,6 +386,8 @@ fn destination(path: &Path, role: FileRole) -> Option<String> {
     let name = match path.file_name()?.to_str()? {
         // The id of `ID/specialist.yml` is the name of its folder.
         "specialist.yml" => format!("{}/specialist.yml", path.parent()?.file_name()?.to_str()?),
+        // So has a skill of Claude Code.
+        "SKILL.md" => format!("{}.md", path.parent()?.file_name()?.to_str()?),
         name => name.to_owned(),
     };
     Some(format!(".kb/{folder}/{name}"))
