@@ -250,6 +250,47 @@ fn a_command_of_the_settings_executes_nothing_of_an_opened_folder_outside_of_the
     }
 }
 
+/// A program that another one finds in `PATH` is named too, in the run of the specialist and in later ones.
+#[test]
+fn a_program_of_path_in_an_opened_folder_is_executed_in_the_sandbox() {
+    if sandbox().is_none() {
+        return;
+    }
+    for command in [vec!["env", "token"], vec!["sh", "-c", "token"], vec!["token"]] {
+        let scratch = project("", WORK);
+        let settings =
+            json!({"secrets": {"T": {"command": command}}, "sandbox": {"write": ["~/tools"]}});
+        scratch.write(".kb/kb.config.yml", &settings.to_string());
+        let later = format!("schema: kb.playbook/1\nid: q\nsteps:\n  - {{id: only, {LATER}}}\n");
+        scratch.write(".kb/playbooks/q.yml", &later);
+        let program = home(&scratch).join("tools/token");
+        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+        std::fs::write(&program, format!("#!/bin/sh\n{PLANT}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::join_paths(
+            [home(&scratch).join("tools")]
+                .into_iter()
+                .chain(std::env::split_paths(&std::env::var("PATH").unwrap())),
+        );
+        for (args, is_free) in [
+            (&["playbook", "run", "q"][..], true),
+            (&RUN, false),
+            (&["playbook", "run", "q"], false),
+        ] {
+            let said = scratch.kb_with(args, |kb| {
+                kb.env("HOME", home(&scratch)).env("PATH", path.as_ref().unwrap());
+            });
+            let planted = home(&scratch).join("pwned");
+            assert_eq!(
+                (said.code, planted.exists()),
+                (0, is_free),
+                "{command:?} {args:?}: {said:?}"
+            );
+            let _ = std::fs::remove_file(planted);
+        }
+    }
+}
+
 /// A command that names nothing of the project has all but the project and the state of `kb`.
 #[test]
 fn a_command_outside_of_the_project_is_free_but_for_the_project() {

@@ -37,10 +37,15 @@ impl Lending {
 
 impl ProcessLauncher {
     /// The files of the project, of what the sandbox opens for writing, and of package caches, that the words of a command
-    /// name: its program, also one in `PATH`, operands, and the interpreters that `#!` lines in them name.
+    /// name: its program, operands, also those in `PATH`, and the interpreters that `#!` lines in them name.
     pub fn files_named(&self, argv: &[String]) -> Vec<PathBuf> {
+        let path = self.base().get("PATH").unwrap_or_default();
         let words = argv.iter().skip(1).map(|word| self.root().join(word));
-        self.written_files(argv, self.base().get("PATH").unwrap_or_default(), words)
+        // `env NAME` and `sh -c NAME` start a program of `PATH` too.
+        let names = argv.iter().skip(1).flat_map(|word| word.split_whitespace());
+        let names = names.filter(|name| !name.contains('/'));
+        let programs = names.filter_map(|name| program_of(name, self.root(), path));
+        self.written_files(argv, path, words.chain(programs))
     }
 
     fn written_files(
