@@ -96,7 +96,9 @@ impl Folded {
         self.session.apply(at, event);
         self.known.get().note(plan, &self.state, (seq, at), event);
         self.deciding.note(plan, &self.state, event);
-        if matches!(event, Event::Answered { .. }) && self.known.get().facts().touched.is_none() {
+        if matches!(event, Event::Answered { .. })
+            && self.known.ask(|facts| facts.touched.is_none())
+        {
             self.deciding.clear();
         }
         match event {

@@ -90,6 +90,15 @@ impl Known {
         Facts { touched: self.touched(), ..self.facts.clone() }
     }
 
+    /// Asks about everything that is known. It is not copied: it grows with the steps of the run, and each command asks.
+    fn ask<T>(&mut self, about: impl FnOnce(&Facts) -> T) -> T {
+        let touched = self.touched();
+        let own = std::mem::replace(&mut self.facts.touched, touched);
+        let answer = about(&self.facts);
+        self.facts.touched = own;
+        answer
+    }
+
     /// The step that could write before the present work of an instance, or beside it.
     fn touched_besides(&self, instance: InstanceIx) -> Option<Touched> {
         let by_other = self.writers.besides(self.worker(instance)).is_some();
@@ -310,8 +319,13 @@ impl LiveKnown {
 
     /// Why a command of a step runs in the sandbox.
     pub(super) fn confined(&self, plan: &Arc<Plan>, step: StepIx) -> Live<Option<Confined>> {
-        let plan = plan.clone();
-        self.live(move |known| known.facts().confined(&plan, plan.step(step)))
+        let (plan, known) = (plan.clone(), LiveKnown(self.0.clone()));
+        Live::of(move || known.ask(|facts| facts.confined(&plan, plan.step(step))))
+    }
+
+    /// Asks about everything that is known at this moment.
+    pub(super) fn ask<T>(&self, about: impl FnOnce(&Facts) -> T) -> T {
+        self.get().ask(about)
     }
 
     /// The step that could write so far.

@@ -107,7 +107,7 @@ fn child(
         reported: link.reported,
     });
     let definition = call.playbook.clone();
-    let facts = inputs.known.facts().of_child(inputs.plan, planned);
+    let facts = inputs.known.ask(|facts| facts.of_child(inputs.plan, planned));
     let instance = inputs.work.instance;
     let parent = inputs.known.for_child(inputs.plan, scope.state.instance(instance).step, instance);
     Ok(StepWork::Playbook(ChildWork { definition, params, previous, facts, parent }))
