@@ -80,11 +80,22 @@ async fn a_note_that_does_not_say_that_a_command_ran_is_doubt() {
         "later: make deploy",
         "make deploy ✗",
         "~~make deploy~~",
+        "make deploy -- not executed",
+        "make deploy when approved",
+        "<make deploy>",
     ];
+    let fields = [
+        json!({"command": "make deploy", "status": "deferred"}),
+        json!({"command": "make deploy", "exitCode": "n/a"}),
+        json!({"command": "make deploy", "note": "left to CI"}),
+    ];
+    let of_entry = |entry: &Value| json!({"modified": ["src/a.rs"], "commands": [entry]});
+    let fields = fields.iter().map(|entry| (of_entry(entry), Inconclusive));
     let said = ["make deploy", "make deploy: done", "make deploy ✅", "make deploy [exit 0]"];
     let open = open.iter().map(|command| (of(command), Inconclusive));
     let said = said.iter().map(|command| (of(command), Failed));
-    check(|| vec![Edit("src/a.rs", "{}", "{ b(); }")], open.chain(said).collect()).await;
+    let reports = open.chain(fields).chain(said).collect();
+    check(|| vec![Edit("src/a.rs", "{}", "{ b(); }")], reports).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

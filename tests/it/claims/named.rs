@@ -113,6 +113,9 @@ fn what_can_be_elsewhere_is_doubt() {
         // What was looked for, or would be there.
         json!({"searched": ["src/pricing/engine.py"]}),
         json!({"expected": "src/pricing/engine.py"}),
+        json!({"expectedFile": "src/pricing/engine.py"}),
+        json!({"hypothetical": "src/pricing/engine.py:3"}),
+        json!({"summary": "I tried to read src/none.py and failed."}),
         json!({"candidates": ["src/pricing/engine.py"]}),
         json!({"proposal": {"path": "src/pricing/engine.py", "line": 1}}),
         json!({"wouldBe": "src/pricing/engine.py:1"}),

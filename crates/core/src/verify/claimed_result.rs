@@ -1,11 +1,10 @@
 //! The result that a claim about a command says: by a key, or by a note behind the command.
 
 use super::command_note::bracket_behind;
-use super::keys::field;
+use super::keys::{EXIT_CODES, field};
 use kb_base::value::Json;
 
-/// Keys of an entry with the exit code of its command, and with its result in words.
-const EXIT_CODES: [&str; 6] = ["exitcode", "exit", "code", "rc", "returncode", "exitstatus"];
+/// Keys of an entry with the result of its command in words.
 const STATUS: [&str; 5] = ["status", "result", "outcome", "success", "ok"];
 
 /// The claimed result of a command.

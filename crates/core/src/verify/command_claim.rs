@@ -24,6 +24,8 @@ pub(super) struct CommandClaim {
     result: ClaimedResult,
     /// Whether its entry, or a note behind the command, says that it did not run.
     denied: bool,
+    /// Whether a field of its entry does not say that it ran.
+    pub(super) open: bool,
     /// Whether a note beside it tells of a failure, in words that name no exit code.
     tells_failure: bool,
     script: Script,
@@ -49,6 +51,7 @@ pub(super) fn command_lists(
         let claim = CommandClaim::of(entry)?;
         let claim = CommandClaim {
             denied: claim.denied || is_denied(entry),
+            open: claim.open || command_note::is_left_open(entry),
             tells_failure: claim.tells_failure || tells_failure(entry),
             ..claim
         };
@@ -102,7 +105,8 @@ impl CommandClaim {
             words => {
                 let words = argv(words).filter(|words| !words.is_empty())?;
                 let (text, script) = (words.join(" "), Script::of(&words));
-                Some(CommandClaim { text, result, denied: false, tells_failure: false, script })
+                let (denied, open, tells_failure) = (false, false, false);
+                Some(CommandClaim { text, result, denied, open, tells_failure, script })
             }
         }
     }
@@ -118,7 +122,15 @@ impl CommandClaim {
         let comment = text.split_once(" #").map(|(_, comment)| comment);
         let tells_failure = comment.is_some_and(says_failure);
         let text = text.to_owned();
-        (!text.is_empty()).then_some(CommandClaim { text, result, denied, tells_failure, script })
+        let open = false;
+        (!text.is_empty()).then_some(CommandClaim {
+            text,
+            result,
+            denied,
+            open,
+            tells_failure,
+            script,
+        })
     }
 
     /// Whether another claim says the same.
@@ -382,17 +394,5 @@ impl CommandClaim {
                 }
             }
         }
-    }
-
-    /// The verdict over a claim whose text could not be analysed.
-    fn unparsed(&self, record: &CommandRecord<'_>) -> Finding {
-        let words: Vec<String> = self.text.split_whitespace().map(str::to_owned).collect();
-        if record.runs.iter().any(|run| run.may_contain(&words)) {
-            return Finding::inconclusive(format!(
-                "`{}` is claimed to have run, but its script could not be analysed",
-                self.text
-            ));
-        }
-        self.unrecorded(&self.text, record)
     }
 }

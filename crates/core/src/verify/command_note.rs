@@ -1,8 +1,10 @@
 //! Notes around a claimed command: text that is no part of a command line, such as `make deploy, later` and `[not run] make
 //! deploy`.
 
-use super::claim_entry::denies;
+use super::claim_entry::{denies, says_failure};
+use super::keys::{EXIT_CODES, is_key};
 use super::statement::{Act, Meaning, means};
+use kb_base::value::Json;
 
 const BRACKETS: [(char, char); 4] = [('(', ')'), ('[', ']'), ('（', '）'), ('【', '】')];
 
@@ -23,7 +25,22 @@ pub(super) fn is_denied(text: &str) -> bool {
 /// Whether a note around a command leaves open whether it ran: it does not say so.
 pub(super) fn leaves_open(text: &str) -> bool {
     let notes = notes(text);
-    !notes.is_empty() && !notes.iter().any(|note| says_done(note))
+    let has_open_note = || !notes.is_empty() && !notes.iter().any(|note| says_done(note));
+    without_quotes(text).split_whitespace().skip(1).any(is_denial) || has_open_note()
+}
+
+/// Whether a field of the entry of a command, such as `status` and `note`, does not say that it ran: `status: deferred`.
+pub(super) fn is_left_open(entry: &Json) -> bool {
+    const NOTES: [&str; 8] =
+        ["status", "state", "result", "outcome", "note", "notes", "comment", "when"];
+    let fields = entry.as_object().into_iter().flatten();
+    let mut notes = fields.filter(|(key, _)| is_key(key, &NOTES) || is_key(key, &EXIT_CODES));
+    notes.any(|(_, value)| {
+        let note = value.as_str().map(str::trim).filter(|note| !note.is_empty());
+        note.is_some_and(|note| {
+            note.parse::<i64>().is_err() && !says_done(note) && !says_failure(note)
+        })
+    })
 }
 
 /// Whether a note says that something was done: `done`, `ok`, `deployed`, `exit 0`.
@@ -49,12 +66,15 @@ fn says_done(note: &str) -> bool {
 fn notes(text: &str) -> Vec<String> {
     let text = without_quotes(text);
     let text = text.trim();
+    let text = ["- ", "* ", "• "].iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text);
     let mut found: Vec<String> = Vec::new();
     found.extend(bracket_behind(text).map(|(_, note)| note.to_owned()));
     found.extend(bracket_before(text).map(str::to_owned));
-    // Text that is struck out, and a question.
-    let is_struck = text.starts_with("~~") && text.ends_with("~~");
-    found.extend((is_struck || text.ends_with(['?', '？'])).then(String::new));
+    // Text that is struck out, a placeholder, and a question.
+    let is_marked = [("~~", "~~"), ("<", ">")]
+        .iter()
+        .any(|(open, close)| text.starts_with(open) && text.ends_with(close));
+    found.extend((is_marked || text.ends_with(['?', '？'])).then(String::new));
     let words: Vec<&str> = text.split_whitespace().collect();
     for (at, word) in words.iter().enumerate() {
         let before = &words[..at];
@@ -67,13 +87,28 @@ fn notes(text: &str) -> Vec<String> {
             found.push(after.join(" "));
             // `later: make deploy`
             found.extend(before.is_empty().then(|| (*word).to_owned()));
-        } else if has_both && (is_dash || *word == "#") {
+        } else if has_both && (is_dash || ["#", "//"].contains(word)) {
             found.push(after.join(" "));
         } else if is_sign(word) {
             found.push((*word).to_owned());
         }
     }
     found
+}
+
+/// Whether a word of a command line denies, defers or limits: `make deploy -- not executed`, `make deploy when approved`. What
+/// begins with a dash is an option.
+fn is_denial(word: &str) -> bool {
+    const DENIALS: [Meaning; 6] = [
+        Meaning::Nothing,
+        Meaning::Unreal,
+        Meaning::Denial,
+        Meaning::Condition,
+        Meaning::Partly,
+        Meaning::Left,
+    ];
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    !word.starts_with('-') && DENIALS.iter().any(|meaning| means(&bare, *meaning))
 }
 
 /// What stands in brackets before a command. A subshell is followed by an operator.
@@ -120,6 +155,12 @@ mod tests {
             ("later: make deploy", true),
             ("make deploy ✗", true),
             ("make deploy # by CI", true),
+            ("make deploy // CI", true),
+            ("make deploy -- not executed", true),
+            ("make deploy; not run", true),
+            ("make deploy when approved", true),
+            ("- [ ] make deploy", true),
+            ("<make deploy>", true),
             ("~~make deploy~~", true),
             ("make deploy", false),
             ("make deploy: done", false),
@@ -130,6 +171,8 @@ mod tests {
             ("git commit -m 'fix: later, in CI?'", false),
             ("docker run a:b sed -n 1,3p", false),
             ("tar xf - -C out", false),
+            ("find . -not -name x --no-run", false),
+            ("make deploy to production", false),
             ("[ -f a.txt ]", false),
         ] {
             assert_eq!(leaves_open(text), expected, "{text}");

@@ -111,9 +111,11 @@ fn unchanged(
         ));
     }
     if is_declared && gate.after_refuted {
-        return Finding::inconclusive(
-            "the output says `noChanges` after an attempt that was refuted; the other checks decide",
-        );
+        let reason = "the output says `noChanges` after an attempt that was refuted";
+        return match gate.criteria.is_empty() {
+            true => Finding::failed(format!("{reason}, without a reason")),
+            false => Finding::inconclusive(format!("{reason}; the other checks decide")),
+        };
     }
     if is_declared {
         return Finding::unchecked(
@@ -165,7 +167,11 @@ fn unchanged(
 /// Whether an attempt after a refuted one takes its claims back: it says something, and not that work was done.
 fn takes_back(gate: &Gate, claims: &OutputClaims, is_declared: bool) -> bool {
     let is_open = match is_declared {
-        true => gate.criteria.is_empty(),
+        // `noChanges: true` beside `Done.` says nothing.
+        true => {
+            gate.criteria.is_empty()
+                && (declared_reason(gate).is_some() || !pretends_work(gate, claims))
+        }
         false => reports_failure(&gate.output) || !pretends_work(gate, claims),
     };
     gate.after_refuted && is_open
@@ -179,10 +185,15 @@ fn pretends_work(gate: &Gate, claims: &OutputClaims) -> bool {
         || said.any(tells_of_work) && !denies_work(&gate.output)
 }
 
+/// The reason that `noChanges` has.
+fn declared_reason(gate: &Gate) -> Option<&str> {
+    let fields = sources(&gate.output).flatten().filter(|(key, _)| is_key(key, &["nochanges"]));
+    fields.filter_map(|(_, value)| value.as_str()).next()
+}
+
 /// The beginning of what the summary or `noChanges` says, for a reason.
 fn own_words(gate: &Gate) -> String {
-    let fields = sources(&gate.output).flatten().filter(|(key, _)| is_key(key, &["nochanges"]));
-    let declared = fields.filter_map(|(_, value)| value.as_str()).next();
+    let declared = declared_reason(gate);
     let said: String = declared.unwrap_or(summary(&gate.output)).chars().take(SHOWN).collect();
     if said.trim().is_empty() { String::new() } else { format!("; it says: {}", said.trim()) }
 }
@@ -238,7 +249,8 @@ fn tells_of_work(said: &Statement) -> bool {
         !before.is_some_and(|word| ["as", "wie", "как"].contains(&word) || is_state(word))
     });
     let is_work = |word: &str| WORK.iter().any(|meaning| means(word, *meaning));
-    !sentence.has(Meaning::Unreal) && words.into_iter().any(|(_, word)| is_work(word))
+    let is_own = !sentence.has(Meaning::Unreal) && !sentence.has(Meaning::Others);
+    is_own && words.into_iter().any(|(_, word)| is_work(word))
 }
 
 /// Whether an output has another key than `summary` with a value.

@@ -6,6 +6,10 @@ use kb_base::value::{Json, JsonMap};
 const NEUTRAL: &str = "summary result results output outputs report artifacts details answer description message text \
     changes checks work handoff verification stats statistics status state notes";
 
+/// Keys of an entry with the exit code of its command.
+pub(super) const EXIT_CODES: [&str; 6] =
+    ["exitcode", "exit", "code", "rc", "returncode", "exitstatus"];
+
 /// Whether a key says nothing about what is below it.
 pub(super) fn is_neutral(key: &str) -> bool {
     let key = words(key).concat();

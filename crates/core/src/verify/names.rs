@@ -132,7 +132,8 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
             (of_entry || has_line(&sentence.text, path)) && !sentence.has(Meaning::Absent)
         };
         let is_content = [Act::Contains, Act::Read].iter().any(|act| sentence.says(*act));
-        let is_content = is_content && !sentence.words.iter().any(|word| is_nothing(word));
+        let has_failed = sentence.says(Act::Failed) || sentence.words.iter().any(|w| is_nothing(w));
+        let is_content = is_content && !has_failed;
         // The words of an entry, without its path, can be in another script than its key.
         let is_known = || sentence.words.iter().all(|word| is_known_script(word));
         let says = if sentence.has(Meaning::Unreal) || is_to_come(sentence) {
@@ -144,7 +145,12 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
         } else {
             Presence::Mentioned
         };
-        let of_line = if is_wish(sentence) { Presence::Mentioned } else { Presence::There };
+        // A line below another key, such as `hypothetical`, is no more than a path there.
+        let is_open = said.in_key && !names_line(sentence) && says != Presence::There;
+        let of_line = match is_wish(sentence) || is_open {
+            true => Presence::Mentioned,
+            false => Presence::There,
+        };
         let paths = sentence.located_paths().into_iter().filter(|path| is_relative(path));
         let paths = paths.filter_map(|name| {
             let says = if shows_line(name) { of_line } else { says };
@@ -162,8 +168,8 @@ fn named(statements: &[Statement]) -> Vec<Named<'_>> {
     found
 }
 
-/// Whether a key or a value of it says that something is or was there: what was found, or where it is. Another key can be
-/// about what was looked for (`searched`, `expected`), and is doubt at most.
+/// Whether a key says that something is or was there: what was found, or where it is. A key with another word can be about what
+/// was looked for (`searched`, `expectedFile`), and is doubt at most.
 fn says_there(sentence: &Sentence) -> bool {
     const THERE: &str = "path paths line lines location locations place places source sources found finding findings used usage \
         usages defined definition definitions issue issues error errors bug bugs problem problems";
@@ -174,14 +180,16 @@ fn says_there(sentence: &Sentence) -> bool {
             || THERE.split_whitespace().any(|known| known == word)
             || is_neutral(word)
     };
-    sentence.words.iter().any(|word| is_place(word))
+    let mut words = sentence.words.iter();
+    let is_known = |word: &String| is_place(word) || is_function_word(word);
+    if names_line(sentence) { words.any(|word| is_place(word)) } else { words.all(is_known) }
 }
 
 /// Whether a sentence is a plan, a wish or a condition, and no denial.
 fn is_wish(sentence: &Sentence) -> bool {
     let denies = |word: &String| {
         let known = means(word, Meaning::Denial) || means(word, Meaning::Nothing);
-        known || word.ends_with("n't") || ["cannot", "neither", "нет"].contains(&word.as_str())
+        known || ["cannot", "neither", "нет"].contains(&word.as_str())
     };
     let wishes = |word: &String| means(word, Meaning::Unreal) && !denies(word);
     is_to_come(sentence) || sentence.words.iter().any(wishes)

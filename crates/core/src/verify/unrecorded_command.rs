@@ -150,12 +150,24 @@ impl CommandClaim {
                 run.call.id
             ));
         }
-        if leaves_open(&self.text) {
+        if self.open || leaves_open(&self.text) {
             return Finding::failed(reason).doubted_as("did not run");
         }
         if means(&first, Meaning::Nothing) || means(&first, Meaning::Success) {
             return Finding::inconclusive(format!("{reason}; `{name}` may be no command"));
         }
         unseen_work::unrecorded(reason, record.trace)
+    }
+
+    /// The verdict over a claim whose text could not be analysed.
+    pub(super) fn unparsed(&self, record: &CommandRecord<'_>) -> Finding {
+        let words: Vec<String> = self.text.split_whitespace().map(str::to_owned).collect();
+        if record.runs.iter().any(|run| run.may_contain(&words)) {
+            return Finding::inconclusive(format!(
+                "`{}` is claimed to have run, but its script could not be analysed",
+                self.text
+            ));
+        }
+        self.unrecorded(&self.text, record)
     }
 }

@@ -64,6 +64,8 @@ fn a_task_that_asks_for_a_change_needs_one_or_a_word_that_none_was_needed() {
             "I kept docs/a.md as is.",
             "I decline: docs/a.md is generated.",
             "I refuse to edit a generated file.",
+            "I won't edit generated code.",
+            "Someone else has fixed it in another branch.",
             "False alarm.",
             "Not a bug.",
             "Менять ничего не пришлось.",

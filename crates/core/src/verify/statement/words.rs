@@ -131,11 +131,10 @@ const WORDS: [(Meaning, &str); 44] = [
     ),
     (
         M::Unreal,
-        "not$ never$ neither$ cannot$ can't$ couldn't$ didn't$ haven't$ wasn't$ isn't$ aren't$ doesn't$ don't$ could$ should$ \
-         would$ will$ might$ may$ if$ please$ must$ need$ needs$ unless$ не$ нет$ если$ долж нужно$ чтобы$ будут$ nicht$ kein \
+        "not$ never$ neither$ cannot$ could$ should$ would$ will$ might$ may$ if$ please$ must$ need$ needs$ unless$ не$ нет$ если$ долж нужно$ чтобы$ будут$ nicht$ kein \
          sollte wenn$ würde",
     ),
-    (M::Denial, "not$ don't$ doesn't$ didn't$ isn't$ aren't$ не$ nicht$"),
+    (M::Denial, "not$ не$ nicht$"),
     (
         M::Others,
         "someone$ they$ had$ according$ reportedly$ laut$ согласно$ upstream$ formerly$ кто-то$ jemand$ hatte$",
@@ -244,6 +243,10 @@ const OTHER_KEYS: &str = "recommendations recommendation nextsteps suggestions s
 pub(in crate::verify) fn means(word: &str, meaning: Meaning) -> bool {
     if meaning == Meaning::OtherKey {
         return OTHER_KEYS.split_whitespace().any(|key| key == word);
+    }
+    // `won't` and the like deny, whatever the verb.
+    if [Meaning::Denial, Meaning::Unreal].contains(&meaning) && word.ends_with("n't") {
+        return true;
     }
     let rows = TABLE.iter().filter(|(known, _)| *known == meaning);
     let mut starts = rows.flat_map(|(_, starts)| starts);
