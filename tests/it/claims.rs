@@ -23,8 +23,9 @@ mod lies;
 mod named;
 #[path = "claims/other_words.rs"]
 mod other_words;
-#[path = "claims/sourced.rs"]
+#[path = "claims/shares.rs"]
 mod shares;
+#[path = "claims/sourced.rs"]
 mod sourced;
 #[path = "claims/suite/mod.rs"]
 mod suite;

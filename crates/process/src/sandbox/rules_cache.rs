@@ -43,9 +43,12 @@ struct Kept {
     /// The mounts, without what is protected or hidden in them.
     granted: MountPlan,
     /// The protected and the hidden paths of the last confinement, and the texts of its mounts.
-    last: Option<([Vec<PathBuf>; 2], Arc<[OsString]>)>,
+    last: Option<(Closed, Arc<[OsString]>)>,
     uses: usize,
 }
+
+/// The protected and the hidden paths of a confinement.
+type Closed = [Vec<PathBuf>; 2];
 
 /// Device and inode of a path that exists.
 type Identity = Option<(u64, u64)>;

@@ -130,7 +130,8 @@ fn a_merge_ends_as_planned_wherever_it_was_killed() {
 /// What is in the project and was not planned is not overwritten, removed or written through.
 #[test]
 fn what_is_in_the_way_is_a_conflict_before_and_after_a_kill() {
-    let edits: [(&str, fn(&Path)); 5] = [
+    type Edit = fn(&Path);
+    let edits: [(&str, Edit); 5] = [
         ("folder", |root| std::fs::write(root.join("folder/new"), "mine").unwrap()),
         ("folder", |root| std::fs::create_dir(root.join("folder/kept")).unwrap()),
         ("file", |root| std::fs::write(root.join("file"), "mine").unwrap()),

@@ -171,6 +171,15 @@ pub(in crate::service) fn server_secrets(secrets: &Arc<ConfiguredSecrets>) -> Se
     })
 }
 
+/// What the machine isolates.
+fn machine(supervisor: &Supervisor, sandbox: ApprovalLevel) -> Machine {
+    let sandbox_missing = match sandbox {
+        ApprovalLevel::Kernel => supervisor.missing_isolation(),
+        _ => Vec::new(),
+    };
+    Machine { process: supervisor.level().as_str(), sandbox, sandbox_missing }
+}
+
 /// Builds the parts of one run, and tells the redactor its secrets.
 pub(super) fn assemble(
     context: &ProjectContext,
@@ -243,12 +252,7 @@ pub(super) fn assemble(
             clock: clock.clone(),
         })
     });
-    let process_level = supervisor.level().as_str();
-    let sandbox_missing = match sandbox {
-        ApprovalLevel::Kernel => supervisor.missing_isolation(),
-        _ => Vec::new(),
-    };
-    let machine = Machine { process: process_level, sandbox, sandbox_missing };
+    let machine = machine(&supervisor, sandbox);
     let (rules, prompts) = (frozen.rules(settings.undecided()), settings.journal.prompts);
     let local = LocalExecutor::new(host, toolbox, specialists)
         .with_trees(trees.clone())
