@@ -38,7 +38,12 @@ fn a_share_of_tests_is_compared_with_the_numbers_of_the_run() {
     for (printed, code, report, expected) in [
         (some, 1, json!({"summary": "83 % of the tests pass."}), "inconclusive"),
         (some, 1, json!({"summary": "83 % тестов прошли."}), "inconclusive"),
-        (some, 1, json!({"testResult": "83 % passed", "summary": "One test fails."}), "inconclusive"),
+        (
+            some,
+            1,
+            json!({"testResult": "83 % passed", "summary": "One test fails."}),
+            "inconclusive",
+        ),
         (some, 1, json!({"summary": "90 % of the tests pass."}), "failed"),
         (some, 1, json!({"summary": "100 % of the tests pass."}), "failed"),
         (all, 0, json!({"testResult": "100 % passed", "summary": "Done."}), "passed"),
@@ -47,7 +52,12 @@ fn a_share_of_tests_is_compared_with_the_numbers_of_the_run() {
         (all, 0, json!({"testResult": "passed", "summary": "50% of tests pass."}), "failed"),
         // What was left out did not pass and did not fail.
         (left_out, 0, json!({"tests": "5/7", "summary": "Done."}), "inconclusive"),
-        (left_out, 0, json!({"tests": {"passed": 5, "total": 6}, "summary": "Done."}), "inconclusive"),
+        (
+            left_out,
+            0,
+            json!({"tests": {"passed": 5, "total": 6}, "summary": "Done."}),
+            "inconclusive",
+        ),
         (left_out, 0, json!({"tests": "5/8", "summary": "Done."}), "failed"),
         (left_out, 0, json!({"testResult": "100 % passed", "summary": "Done."}), "inconclusive"),
     ] {

@@ -28,12 +28,18 @@ impl Record<'_> {
     /// What the record says about files that were not changed. A sentence with other words can be about a part of a file.
     pub(super) fn has_kept(&self, sentence: &Sentence) -> Support {
         let paths = sentence.paths();
-        let is_changed = |path: &&&str| self.changes.changed().any(|own| self.is_same(own, path));
+        let is_below = |own: &str, path: &str| {
+            let folder = normalized(path.trim_end_matches('/'), self.root);
+            own.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let is_of = |own: &str, path: &str| self.is_same(own, path) || is_below(own, path);
+        let is_changed = |path: &&&str| self.changes.changed().any(|own| is_of(own, path));
         let is_plain = |word: &String| {
             is_function_word(word)
                 || means(word, Meaning::Act(Act::Kept))
                 || means(word, Meaning::Files)
                 || means(word, Meaning::Filler)
+                || paths.iter().any(|path| path.trim_end_matches('/') == word)
         };
         match paths.iter().find(is_changed) {
             None if self.changes.gap().is_some()
@@ -44,7 +50,7 @@ impl Record<'_> {
             None => Support::Shown,
             Some(_) if !sentence.words.iter().all(is_plain) => Support::Shown,
             Some(path) => {
-                let mut changed = self.changes.changed().filter(|own| self.is_same(own, path));
+                let mut changed = self.changes.changed().filter(|own| is_of(own, path));
                 let of_tool = |own: &str| self.coverage.has_file_tool(own);
                 match path.contains('/') && changed.any(of_tool) {
                     true => Support::Refuted(format!(

@@ -278,7 +278,7 @@ impl<'a> History<'a> {
             });
             let both: Vec<_> = both.collect();
             let is_same = |(own, line): (&str, &str)| match wanted.last() {
-                Some(last) if *last == line => own.starts_with(line),
+                Some(last) if *last == line => begins_with_words(own, line),
                 _ => own == line,
             };
             both.iter().all(|((_, own), line)| is_same((own, line)))
@@ -367,4 +367,11 @@ pub(super) fn is_same_content(a: &FileState, b: &FileState) -> Option<bool> {
         _ if a.size != b.size => Some(false),
         _ => a.same_stat(b).then_some(true),
     }
+}
+
+/// Whether a line begins with a text that ends with a whole word: `x = 1` is no beginning of `x = 10`.
+fn begins_with_words(line: &str, text: &str) -> bool {
+    let continues = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    line.strip_prefix(text)
+        .is_some_and(|rest| !(text.ends_with(continues) && rest.starts_with(continues)))
 }

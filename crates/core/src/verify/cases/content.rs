@@ -1,7 +1,7 @@
 //! Texts that a claim says were put into a file, or taken out of it; renamed files; words and keys.
 
 use super::{CALC, Step, check, doubted};
-use crate::evidence::Verdict::{Failed, Inconclusive, Passed};
+use crate::evidence::Verdict::{Failed, Inconclusive, Passed, Unchecked};
 use kb_base::value::Digest;
 use serde_json::{Value, json};
 
@@ -256,4 +256,40 @@ fn a_digest_is_compared_in_every_spelling() {
         // A digest of another algorithm is not compared.
         doubted(&step, &claim(key, "d41d8cd98f00b204e9800998ecf8427e"));
     }
+}
+
+#[test]
+fn a_part_of_a_word_is_no_added_line() {
+    let step =
+        Step::over(&[("rate.py", "RATE = 0.1\n")]).edit("rate.py", "RATE = 0.1", "RATE = 0.215");
+    let said = |text: &str| json!({"claims": [{"kind": "code-inserted", "path": "rate.py", "afterSnippet": text}]});
+    check(&step, &[(said("RATE = 0.215"), Passed, ""), (said("RATE ="), Passed, "")]);
+    for text in ["RATE = 0.21", "RATE = 0.2", "RATE = 0"] {
+        doubted(&step, &said(text));
+    }
+}
+
+#[test]
+fn a_folder_that_is_called_unchanged_has_no_changed_file() {
+    let files = [("src/calc.py", CALC), ("tests/test_calc.py", "x = 1\n")];
+    let fixed = Step::over(&files).edit("src/calc.py", "a - b\n\ndef", "a + b\n\ndef");
+    let said = |key: &str, path: &str| json!({"modified": ["src/calc.py"], key: [path]});
+    for key in ["unchanged", "untouched"] {
+        for path in ["tests/", "tests"] {
+            let (verdict, reason) = fixed.verdict(&said(key, path));
+            assert_ne!(verdict, Failed, "{key} {path}: {reason}");
+            let edited = fixed.clone().edit("tests/test_calc.py", "1", "2");
+            let (verdict, reason) = edited.verdict(&said(key, path));
+            assert!(
+                matches!(verdict, Failed | Inconclusive | Unchecked),
+                "{key} {path}: {verdict:?} {reason}"
+            );
+        }
+        let (verdict, reason) = fixed.verdict(&said(key, "tests/"));
+        assert_eq!(verdict, Passed, "{reason}");
+    }
+    let told = fixed.edit("tests/test_calc.py", "1", "2");
+    let told =
+        told.verdict(&json!({"modified": ["src/calc.py"], "summary": "tests/ is unchanged."}));
+    assert_eq!(told.0, Failed, "{}", told.1);
 }

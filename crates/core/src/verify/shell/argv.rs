@@ -51,11 +51,7 @@ pub(super) fn unwrap(words: &[String]) -> Option<Unwrapped> {
         words = match program.as_str() {
             "env" | "/usr/bin/env" => env(args)?,
             "timeout" => timeout(args)?,
-            "nice" | "nohup" | "time" | "command" | "exec"
-                if args.first().is_some_and(|arg| !arg.starts_with('-')) =>
-            {
-                args
-            }
+            wrapper if WRAPPERS.contains(&wrapper) && executes(wrapper, args) => operands(args),
             setter if SETTERS.contains(&setter) && sets_search(setter, args) => {
                 return Some(Unwrapped::Search);
             }
@@ -120,6 +116,28 @@ fn is_search(assignment: &str) -> bool {
 fn sets_search(builtin: &str, args: &[String]) -> bool {
     let by_name = !["export", "declare", "readonly", "typeset"].contains(&builtin);
     args.iter().any(|arg| is_search(arg) || by_name && SEARCH.contains(&arg.as_str()))
+}
+
+/// Programs that execute their operands and exit with their code.
+const WRAPPERS: [&str; 10] =
+    ["nice", "nohup", "time", "command", "exec", "stdbuf", "ionice", "taskset", "chrt", "setsid"];
+
+/// Whether a wrapper executes its operands, and waits for them.
+fn executes(wrapper: &str, args: &[String]) -> bool {
+    let has = |options: &[&str]| args.iter().any(|arg| options.contains(&arg.as_str()));
+    match wrapper {
+        "command" => !has(&["-v", "-V"]),
+        "setsid" => has(&["-w", "--wait"]),
+        _ => true,
+    }
+}
+
+/// The words after options and their numbers: `-n 5`, `-oL`.
+fn operands(args: &[String]) -> &[String] {
+    let is_own =
+        |arg: &&String| arg.starts_with('-') || arg.starts_with(|c: char| c.is_ascii_digit());
+    let own = args.iter().take_while(is_own).count();
+    &args[own..]
 }
 
 /// The words after `env` and its options.
