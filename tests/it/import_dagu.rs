@@ -327,3 +327,33 @@ fn outputs_that_a_script_of_dagu_2_writes_are_read_by_later_steps() {
         assert!(!scratch.has("used"), "{bad}");
     }
 }
+
+#[test]
+fn requests_of_dagu_become_requests() {
+    let text = "env: [{TOKEN: t}]
+steps:
+  - name: post
+    executor:
+      type: http
+      config: {headers: {Authorization: 'Bearer ${TOKEN}'}, query: {q: a b}, body: '{\"n\": 1}', timeout: 9, silent: true}
+    command: POST https://127.0.0.1:9/x
+";
+    let (scratch, _) = imported(text);
+    let made = scratch.read(".kb/playbooks/w.yml");
+    for part in ["method: POST", "127.0.0.1:9/x", "Bearer t", "q: a b", "timeout: \"9s\""] {
+        assert!(made.contains(part), "{part}: {made}");
+    }
+    // It is made, and refused by the rules for addresses.
+    scratch.kb(&["playbook", "run", "w"]).code(1).says(&["127.0.0.1"]);
+    for (old, new) in [
+        ("${TOKEN}", "${OTHER}"),
+        ("https://127", "https://${HOST}"),
+        ("silent: true", "skipTLSVerify: true"),
+        ("POST", "FETCH"),
+    ] {
+        let (_, said) = imported(&text.replace(old, new));
+        said.says(&["mapped", "without a translation: 1"]);
+    }
+    let (_, said) = imported("steps:\n  - {name: a, command: 'echo $SHELL'}\n");
+    said.says(&["`${SHELL}` is not mapped"]);
+}

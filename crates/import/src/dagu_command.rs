@@ -181,9 +181,12 @@ impl Command {
                 || variables.0.iter().any(|(known, _)| known == name)
         };
         for name in unset_variables(text) {
-            if (name.starts_with(OF_RUN) || name == OF_BASH) && !is_known(&name) {
+            if name.starts_with(OF_RUN) && !is_known(&name) {
                 draft.fails(self.line, format!("`${{{name}}}` is not mapped"));
             }
+        }
+        if reads(text, OF_BASH) && !is_known(OF_BASH) {
+            draft.fails(self.line, format!("`${{{OF_BASH}}}` is not mapped"));
         }
         // `kb` runs a text with `bash -euo pipefail`. A name that nothing sets stays an error: Dagu takes it from the
         // environment of its server.

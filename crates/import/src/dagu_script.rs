@@ -73,7 +73,7 @@ impl Surroundings {
         let is_limited = on.is_limited() || on.ends().is_some();
         if is_limited || self.stdout.is_some() || self.stderr.is_some() || self.repeat.is_some() {
             let text = "`continueOn` with more than `failure` or `skipped`, `stdout`, `stderr` and `repeatPolicy` of a \
-                        child are not mapped";
+                        child or request are not mapped";
             draft.fails(line, text);
         }
         self.on = on;

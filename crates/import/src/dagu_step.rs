@@ -5,6 +5,7 @@ use super::dagu_command::Command;
 use super::dagu_condition::{self, Checks, checks};
 use super::dagu_documents::Documents;
 use super::dagu_environment::of_step;
+use super::dagu_http;
 use super::dagu_order::{Before, Order};
 use super::dagu_outputs::written;
 use super::dagu_references::{Readable, resolved};
@@ -144,15 +145,8 @@ pub(super) fn step(
     if let Some(text) = fields.text("description") {
         map.push(("name", literal(&text).into()));
     }
-    let mut variables =
-        Variables(known.computed.iter().map(|(n, v)| (n.clone(), v.as_str().into())).collect());
-    if let Some(env) = fields.take("env") {
-        let readable = [&known.params[..], &known.passable, &known.consts].concat();
-        of_step(env, &readable, draft)
-            .0
-            .into_iter()
-            .for_each(|(name, value)| variables.set(&name, value));
-    }
+    let readable = [&known.params[..], &known.passable, &known.consts].concat();
+    let mut variables = variables_of(&fields, &readable, known, draft);
     let mut place = place(&fields, after, known, draft);
     // What stands for an untranslated part runs before the preconditions are checked.
     draft.place(&place);
@@ -170,6 +164,11 @@ pub(super) fn step(
             }
         }
         around.of_call(call.line, draft);
+    } else if dagu_http::is_request(&fields) {
+        let known = [&readable[..], &variables.texts()].concat();
+        dagu_http::request(&fields, step.line, &known, &mut map, draft);
+        variables = Variables::default();
+        around.of_call(step.line, draft);
     } else if let Some(elsewhere) = runs_elsewhere(&fields) {
         fields.take_rest();
         is_translated = false;
@@ -231,6 +230,23 @@ fn folder_of_step(
     } else if let Some(cwd) = around.cwd(&folder) {
         map.push(("cwd", literal(&cwd).into()));
     }
+}
+
+/// The variables of a step: the computed ones, and its own.
+fn variables_of(
+    fields: &Fields<'_>,
+    readable: &[(String, String)],
+    known: &Known<'_>,
+    draft: &mut Draft,
+) -> Variables {
+    let computed = known.computed.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
+    let mut variables = Variables(computed.collect());
+    if let Some(env) = fields.take("env") {
+        for (name, value) in of_step(env, readable, draft).0 {
+            variables.set(&name, value);
+        }
+    }
+    variables
 }
 
 /// The variables that Dagu sets for each command, and that have a counterpart.

@@ -28,6 +28,7 @@ mod dagu_continue;
 mod dagu_documents;
 mod dagu_environment;
 mod dagu_file;
+mod dagu_http;
 mod dagu_order;
 mod dagu_outputs;
 mod dagu_params;
