@@ -90,7 +90,7 @@ impl ContinueOn {
 
     /// Whether only some failures are tolerated.
     pub(super) fn is_limited(&self) -> bool {
-        !self.failure && !(self.codes.is_empty() && self.outputs.is_empty())
+        !(self.failure || self.codes.is_empty() && self.outputs.is_empty())
     }
 
     /// Whether a failure is tolerated and stays one.

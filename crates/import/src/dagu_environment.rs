@@ -31,7 +31,7 @@ pub(super) fn of_workflow(
         let parts = template(&value, &readable).filter(|parts| {
             dagu == Dagu::One || parts.iter().all(|part| matches!(part, Part::Text(_)))
         });
-        let made = parts.and_then(|parts| {
+        let made = parts.map(|parts| {
             let mut text = String::new();
             for (at, part) in parts.iter().enumerate() {
                 match part {
@@ -44,7 +44,7 @@ pub(super) fn of_workflow(
                     }
                 }
             }
-            Some(text)
+            text
         });
         match made {
             Some(text) if text.contains("{{") && text != literal(&value) => {
