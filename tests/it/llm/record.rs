@@ -136,7 +136,10 @@ fn the_file_is_written_whole() {
     recording.write_to(&path).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "schema: kb.script/1\nsteps: {}\n");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    assert!(recording.write_to(&folder.path().join("no/such/r.yml")).is_err());
+    // A missing folder is created; a file is no folder.
+    recording.write_to(&folder.path().join("new/folder/r.yml")).unwrap();
+    assert!(folder.path().join("new/folder/r.yml").is_file());
+    assert!(recording.write_to(&path.join("r.yml")).is_err());
 }
 
 #[tokio::test]
