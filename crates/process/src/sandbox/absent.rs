@@ -11,7 +11,7 @@ use std::path::Path;
 pub(crate) struct Rules(std::convert::Infallible);
 
 /// The access that a process would have below a path.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
     Open,
